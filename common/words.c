@@ -84,7 +84,7 @@ static int read_fraction(const char **s, uint64_t *ret)
 static int with_unit(const char *s, const struct unit *u, size_t n,
 		     uint64_t *ret)
 {
-	uint64_t whole, frac;
+	uint64_t whole = 0, frac = 0;
 	int r = read_digits(&s, &whole);
 
 	if (r == 0)
