@@ -1,0 +1,687 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * hutch.h - run commands in Linux microVMs of their own
+ *
+ *	struct hutch *h;
+ *	struct hutch_vm *vm;
+ *	struct hutch_exec *x;
+ *	struct hutch_exec_event ev;
+ *	struct hutch_err e;
+ *	const char *argv[] = { "uname", "-a", NULL };
+ *	struct hutch_start_opts so = HUTCH_START_OPTS_INIT;
+ *	struct hutch_exec_opts xo = HUTCH_EXEC_OPTS_INIT;
+ *
+ *	if (hutch_open(NULL, &h, &e) < 0)
+ *		errx(1, "%s", e.msg);
+ *	so.flags = HUTCH_START_LIFELINE | HUTCH_START_RM;
+ *	if (hutch_start(h, &so, &vm, &e) < 0)
+ *		errx(1, "%s", e.msg);
+ *	xo.argv = argv;
+ *	if (hutch_exec_open(h, hutch_vm_name(vm), &xo, &x, &e) < 0)
+ *		errx(1, "%s", e.msg);
+ *	while (hutch_exec_wait(x, &ev, -1, &e) > 0 &&
+ *	       ev.kind != HUTCH_EXEC_EXIT && ev.kind != HUTCH_EXEC_ERROR)
+ *		if (ev.kind == HUTCH_EXEC_STDOUT)
+ *			fwrite(ev.data, 1, ev.len, stdout);
+ *
+ * Errors.  Functions that can fail return 0 (or a useful non-negative value)
+ * or a negative errno, and leave one sentence for a person in the struct
+ * hutch_err that is always the last parameter; it may be NULL.  On failure
+ * the other outputs are untouched.  The library never prints, never exits,
+ * never raises SIGPIPE, never touches signal handlers and keeps no global
+ * state.
+ *
+ * Options.  Each struct of options begins with its size, so that it can grow
+ * without breaking programs already compiled: start from its _INIT macro.  A
+ * zero field means the default named beside it.  An unknown flag is -EINVAL.
+ *
+ * Strings are UTF-8 or plain bytes, terminated by a NUL.  Lists of strings
+ * (argv, env) end in a NULL pointer.  What the library is given it copies.
+ *
+ * Threads.  A struct hutch may be used by several threads at once, for all
+ * but hutch_close().  Every other object belongs to one thread at a time.
+ * Unless a description says otherwise a function may block for as long as the
+ * host's disk or one answer of a VM's keeper takes, which is at most
+ * HUTCH_ANSWER_MS.
+ *
+ * What comes out of a VM (output, an exit status, a message) is the word of
+ * whoever runs in it: treat it as untrusted input.
+ */
+#ifndef HUTCH_H
+#define HUTCH_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define HUTCH_API __attribute__((visibility("default")))
+
+#define HUTCH_NAME_MAX   63  /* bytes of a VM's name */
+#define HUTCH_ID_LEN     32  /* hexadecimal digits of a VM's id */
+#define HUTCH_ERR_MAX    240 /* bytes of a sentence with its NUL */
+#define HUTCH_CPUS_MAX   32
+#define HUTCH_MEMORY_MIN (64ull << 20) /* bytes */
+#define HUTCH_ARGS_MAX   4096          /* strings in an argv or env */
+#define HUTCH_ANSWER_MS  5000
+
+/** struct hutch - Where state lives and programs are; from hutch_open() */
+struct hutch;
+
+/** struct hutch_vm - A VM this process has started; from hutch_start() */
+struct hutch_vm;
+
+/** struct hutch_exec - A command under way in a VM; from hutch_exec_open() */
+struct hutch_exec;
+
+/** struct hutch_logs - A log being read; from hutch_logs_open() */
+struct hutch_logs;
+
+/**
+ * struct hutch_err - What went wrong
+ * @code:	Negative errno, as returned
+ * @msg:	One sentence without a final full stop or newline, with what
+ *		came from outside escaped, so that it can be printed as it is
+ */
+struct hutch_err {
+	int code;
+	char msg[HUTCH_ERR_MAX];
+};
+
+/* ---- The handle ------------------------------------------------------- */
+
+/**
+ * struct hutch_opts - How to open
+ * @size:	sizeof(struct hutch_opts)
+ * @state_dir:	Folder for all state; NULL: $HUTCH_STATE if set, else
+ *		$XDG_RUNTIME_DIR/hutch and $XDG_STATE_HOME/hutch (or
+ *		~/.local/state/hutch), for root /run/hutch and /var/lib/hutch
+ * @libexec_dir: Folder of hutch-keeper, hutch-vmm, hutch-agent and
+ *		builtin.cpio; NULL: $HUTCH_LIBEXEC if set, else found from
+ *		where the running program is: <prefix>/libexec/hutch, or the
+ *		build tree
+ */
+struct hutch_opts {
+	size_t size;
+	const char *state_dir;
+	const char *libexec_dir;
+};
+
+/* clang-format off */
+#define HUTCH_OPTS_INIT { sizeof(struct hutch_opts), NULL, NULL }
+/* clang-format on */
+
+/**
+ * hutch_open() - Find the state folders, making them (mode 0700) if need be
+ * @opts:	May be NULL
+ *
+ * Return: 0; -EINVAL for a relative folder or unknown home; -EACCES; -ENOSPC
+ */
+HUTCH_API int hutch_open(const struct hutch_opts *opts, struct hutch **ret,
+			 struct hutch_err *e);
+
+/** hutch_close() - Free the handle, not the VMs; takes NULL */
+HUTCH_API void hutch_close(struct hutch *h);
+
+enum hutch_path {
+	HUTCH_PATH_RUN,   /* folder: lock and sockets of each VM */
+	HUTCH_PATH_STATE, /* folder: record and logs of each VM */
+	HUTCH_PATH_DATA,  /* folder: kernels; may not exist */
+	HUTCH_PATH_KEEPER,
+	HUTCH_PATH_VMM,
+	HUTCH_PATH_AGENT,
+	HUTCH_PATH_ROOT,  /* the built-in root, a cpio archive */
+	HUTCH_PATH_KERNEL /* $HUTCH_KERNEL or <data>/kernel/vmlinux */
+};
+
+/**
+ * hutch_path() - Where something is that this handle uses
+ * @ret:	Absolute path, malloc()ed, the caller's to free(); set on
+ *		-ENOENT too, to where it was last looked for
+ *
+ * Return: 0 if it is there; -ENOENT with a sentence that says what to do;
+ *         -EINVAL for an unknown @what
+ */
+HUTCH_API int hutch_path(const struct hutch *h, enum hutch_path what,
+			 char **ret, struct hutch_err *e);
+
+/* ---- Start ------------------------------------------------------------ */
+
+/*
+ * HUTCH_START_RM	When the VM has ended remove its record and logs
+ * HUTCH_START_LIFELINE	The VM ends at once when this process does, however,
+ *			or when hutch_vm_close() is called
+ * HUTCH_START_ATTACH	The caller will itself start the main process, with
+ *			HUTCH_EXEC_MAIN and the same argv; argv here is only
+ *			for the record
+ */
+#define HUTCH_START_RM       (1u << 0)
+#define HUTCH_START_LIFELINE (1u << 1)
+#define HUTCH_START_ATTACH   (1u << 2)
+
+enum hutch_wait {
+	HUTCH_WAIT_STARTED = 0, /* the monitor runs; the guest boots */
+	HUTCH_WAIT_READY,       /* the guest's agent answers */
+	HUTCH_WAIT_EXIT         /* the VM has ended and its record is final */
+};
+
+/**
+ * struct hutch_start_opts - A VM to be
+ * @size:	sizeof(struct hutch_start_opts)
+ * @name:	[a-z0-9][a-z0-9-]{0,62}; NULL: one is made up.  The name of a
+ *		stopped VM may be used again: its record and logs go
+ * @cpus:	1 to HUTCH_CPUS_MAX; 0: 1
+ * @memory:	Bytes, from HUTCH_MEMORY_MIN; 0: 512 MiB
+ * @hostname:	Of the guest; NULL: the name
+ * @env:	"NAME=VALUE" for every process of the VM; NULL: none
+ * @argv:	Main process: when it ends the VM does; NULL: none, the VM
+ *		stays until it is stopped
+ * @user:	Default user of processes: "name", "uid" or "uid:gid";
+ *		NULL: root
+ * @workdir:	Default working folder; NULL: /
+ * @kernel:	ELF vmlinux or bzImage; NULL: see HUTCH_PATH_KERNEL
+ * @timeout_ms:	The VM ends, as "timeout", after this long; 0: never
+ * @grace_ms:	How long processes get between SIGTERM and SIGKILL when the
+ *		VM ends by itself; 0: 2000
+ * @flags:	HUTCH_START_*
+ * @wait:	HUTCH_WAIT_STARTED or HUTCH_WAIT_READY
+ */
+struct hutch_start_opts {
+	size_t size;
+	const char *name;
+	uint64_t memory;
+	unsigned int cpus;
+	unsigned int flags;
+	const char *hostname;
+	const char *const *env;
+	const char *const *argv;
+	const char *user;
+	const char *workdir;
+	const char *kernel;
+	uint64_t timeout_ms;
+	unsigned int grace_ms;
+	enum hutch_wait wait;
+};
+
+/* clang-format off */
+#define HUTCH_START_OPTS_INIT                                             \
+	{                                                                 \
+		sizeof(struct hutch_start_opts), NULL, 0, 0, 0, NULL,     \
+			NULL, NULL, NULL, NULL, NULL, 0, 0,               \
+			HUTCH_WAIT_STARTED                                \
+	}
+/* clang-format on */
+
+/**
+ * hutch_start() - Start a VM
+ * @ret:	Its handle; NULL may be given if the name is known and
+ *		HUTCH_START_LIFELINE is not wanted
+ *
+ * Commands may be run in it at once: they wait until the guest is ready.
+ *
+ * Return: 0; -EEXIST if a VM of that name is alive; -EINVAL for a bad option;
+ *         -ENOENT if a program, the kernel or the root is missing; -ENOSPC;
+ *         -ESRCH if it ended before it was ready, with the reason
+ */
+HUTCH_API int hutch_start(struct hutch *h, const struct hutch_start_opts *opts,
+			  struct hutch_vm **ret, struct hutch_err *e);
+
+/** hutch_vm_name() - The VM's name; lives as long as @vm */
+HUTCH_API const char *hutch_vm_name(const struct hutch_vm *vm);
+
+/**
+ * hutch_vm_close() - Let go of the VM; takes NULL
+ *
+ * With HUTCH_START_LIFELINE the VM ends at once; wait for HUTCH_WAIT_EXIT
+ * first if it is ending by itself.  Without, it lives on.
+ */
+HUTCH_API void hutch_vm_close(struct hutch_vm *vm);
+
+/* ---- Records ---------------------------------------------------------- */
+
+enum hutch_state {
+	HUTCH_STATE_STARTING = 1, /* from the first moment to ready */
+	HUTCH_STATE_RUNNING,
+	HUTCH_STATE_STOPPING,
+	HUTCH_STATE_STOPPED
+};
+
+enum hutch_reason {
+	HUTCH_REASON_NONE = 0, /* alive */
+	HUTCH_REASON_EXITED,   /* main process: exit_code */
+	HUTCH_REASON_KILLED,   /* main process: signal; or hutch_kill(): 0 */
+	HUTCH_REASON_OOM,      /* main process, for want of memory: signal */
+	HUTCH_REASON_GUEST_PANIC,
+	HUTCH_REASON_GUEST_CRASH, /* triple fault and the like */
+	HUTCH_REASON_TIMEOUT,
+	HUTCH_REASON_STOPPED,    /* hutch_stop(), power-off, lifeline */
+	HUTCH_REASON_VMM_CRASH,  /* the monitor: signal */
+	HUTCH_REASON_HOST_ERROR, /* text says what */
+	HUTCH_REASON_LOST        /* nobody was left to see how it ended */
+};
+
+/**
+ * struct hutch_record - What is on record about a VM
+ * @id:		Differs for each start, also under one name
+ * @exit_code:	Of the main process, or -1
+ * @signal:	That ended the main process or the monitor, or 0
+ * @text:	More about @reason, or ""
+ * @created_ns:	All times: nanoseconds since 1970, UTC; 0: has not happened
+ * @started_ns:	The monitor was started
+ * @keeper_pid:	0 once stopped, as @vmm_pid
+ * @argv:	Main process; NULL if none.  Ends in NULL, as does @env
+ * @user:	"" for root, as @workdir is "" for /
+ * @rm:		1: goes away when it has ended
+ *
+ * Made by the library, which may add fields at the end.
+ */
+struct hutch_record {
+	char name[HUTCH_NAME_MAX + 1];
+	char id[HUTCH_ID_LEN + 1];
+	enum hutch_state state;
+	enum hutch_reason reason;
+	int exit_code;
+	int signal;
+	const char *text;
+	int64_t created_ns;
+	int64_t started_ns;
+	int64_t ready_ns;
+	int64_t ended_ns;
+	const char *boot_id;
+	pid_t keeper_pid;
+	pid_t vmm_pid;
+	unsigned int cpus;
+	int rm;
+	uint64_t memory;
+	const char *hostname;
+	const char *kernel;
+	const char *const *argv;
+	const char *const *env;
+	const char *user;
+	const char *workdir;
+	uint64_t timeout_ms;
+};
+
+/**
+ * hutch_list() - Records of all VMs, alive or not, sorted by name
+ * @ret:	List that ends in NULL; for hutch_list_free()
+ *
+ * True at once: a VM whose keeper is gone is recorded as lost here and now.
+ *
+ * Return: how many, or -errno
+ */
+HUTCH_API int hutch_list(struct hutch *h, struct hutch_record ***ret,
+			 struct hutch_err *e);
+
+/** hutch_list_free() - Free what hutch_list() made; takes NULL */
+HUTCH_API void hutch_list_free(struct hutch_record **list);
+
+/**
+ * hutch_inspect() - The record of one VM
+ * @ret:	For hutch_record_free()
+ *
+ * Return: 0; -ENOENT if there is no VM of that name
+ */
+HUTCH_API int hutch_inspect(struct hutch *h, const char *name,
+			    struct hutch_record **ret, struct hutch_err *e);
+
+/** hutch_record_free() - Free a record from anything but hutch_list() */
+HUTCH_API void hutch_record_free(struct hutch_record *rec);
+
+/** hutch_record_json() - As JSON on one line (docs/json.md), to be free()d;
+ *  NULL if out of memory
+ */
+HUTCH_API char *hutch_record_json(const struct hutch_record *rec);
+
+/** hutch_state_name() - "starting" and so on; "?" for an unknown one */
+HUTCH_API const char *hutch_state_name(enum hutch_state state);
+
+/** hutch_reason_name() - "exited", "guest-panic" and so on; "" for none */
+HUTCH_API const char *hutch_reason_name(enum hutch_reason reason);
+
+/**
+ * hutch_reason_text() - For people: "exited(7)", "host-error(no /dev/kvm)"
+ * @buf:	Always terminated; cut if @len is too small
+ *
+ * Return: @buf
+ */
+HUTCH_API char *hutch_reason_text(const struct hutch_record *rec, char *buf,
+				  size_t len);
+
+/* ---- Life ------------------------------------------------------------- */
+
+/**
+ * hutch_wait() - Wait until a VM is ready, or has ended
+ * @what:	HUTCH_WAIT_READY or HUTCH_WAIT_EXIT
+ * @timeout_ms:	-1: for ever
+ * @ret:	Record as it then is, for hutch_record_free(); may be NULL.
+ *		With HUTCH_START_RM it is handed out although it is gone
+ *
+ * Return: 0; -ENOENT if there is no such VM; -ESRCH if it ended before it was
+ *         ready, with the reason; -ETIMEDOUT
+ */
+HUTCH_API int hutch_wait(struct hutch *h, const char *name,
+			 enum hutch_wait what, int timeout_ms,
+			 struct hutch_record **ret, struct hutch_err *e);
+
+/**
+ * hutch_stop() - Ask a VM to end, and wait for it
+ * @grace_ms:	Between SIGTERM to all processes and SIGKILL; -1: 10000
+ *
+ * Return: 0 also if it has stopped before; -ENOENT
+ */
+HUTCH_API int hutch_stop(struct hutch *h, const char *name, int grace_ms,
+			 struct hutch_err *e);
+
+/**
+ * hutch_kill() - End a VM at once, and wait for it; nothing in it is asked
+ *
+ * Return: 0; -ENOENT; -ESRCH if it has stopped before
+ */
+HUTCH_API int hutch_kill(struct hutch *h, const char *name,
+			 struct hutch_err *e);
+
+#define HUTCH_RM_FORCE (1u << 0) /* kill it first if it is alive */
+
+/**
+ * hutch_rm() - Remove a stopped VM's record and logs
+ * @flags:	HUTCH_RM_*
+ *
+ * Return: 0; -ENOENT; -EBUSY if it is alive
+ */
+HUTCH_API int hutch_rm(struct hutch *h, const char *name, unsigned int flags,
+		       struct hutch_err *e);
+
+/* ---- Commands --------------------------------------------------------- */
+
+/*
+ * HUTCH_EXEC_STDIN	stdin is written with hutch_exec_write(); without it
+ *			the command reads /dev/null
+ * HUTCH_EXEC_TTY	On a terminal of its own; all output is STDOUT
+ * HUTCH_EXEC_COMBINED	stderr goes where stdout goes, in order
+ * HUTCH_EXEC_STDOUT_NULL, HUTCH_EXEC_STDERR_NULL
+ *			Thrown away in the guest
+ * HUTCH_EXEC_CLEAR_ENV	Start from an empty environment, not the VM's
+ * HUTCH_EXEC_MAIN	This is the main process: the VM ends when it has
+ */
+#define HUTCH_EXEC_STDIN       (1u << 0)
+#define HUTCH_EXEC_TTY         (1u << 1)
+#define HUTCH_EXEC_COMBINED    (1u << 2)
+#define HUTCH_EXEC_STDOUT_NULL (1u << 3)
+#define HUTCH_EXEC_STDERR_NULL (1u << 4)
+#define HUTCH_EXEC_CLEAR_ENV   (1u << 5)
+#define HUTCH_EXEC_MAIN        (1u << 6)
+
+/**
+ * struct hutch_exec_opts - A command to be
+ * @size:	sizeof(struct hutch_exec_opts)
+ * @argv:	At least the program; looked for in the guest's PATH
+ * @env:	"NAME=VALUE", on top of the VM's; NULL: none
+ * @user:	"name", "uid" or "uid:gid"; NULL: the VM's default
+ * @workdir:	NULL: the VM's default
+ * @timeout_ms:	The command is killed, and said to be timed_out; 0: never
+ * @grace_ms:	Between SIGTERM and SIGKILL on time-out; 0: 2000
+ * @cols:	Of the terminal; 0: 80
+ * @rows:	Of the terminal; 0: 24
+ */
+struct hutch_exec_opts {
+	size_t size;
+	const char *const *argv;
+	const char *const *env;
+	const char *user;
+	const char *workdir;
+	uint64_t timeout_ms;
+	unsigned int grace_ms;
+	unsigned int flags;
+	unsigned short cols;
+	unsigned short rows;
+};
+
+/* clang-format off */
+#define HUTCH_EXEC_OPTS_INIT                                              \
+	{                                                                 \
+		sizeof(struct hutch_exec_opts), NULL, NULL, NULL, NULL,   \
+			0, 0, 0, 0, 0                                     \
+	}
+/* clang-format on */
+
+/**
+ * hutch_exec_open() - Run a command in a VM
+ *
+ * Does not wait for the VM to be ready, nor for the command to start.
+ *
+ * Return: 0; -ENOENT if there is no such VM; -ESRCH if it is not running, with
+ *         the reason; -EINVAL for a bad option; -E2BIG if argv and env are
+ *         together larger than 2 MiB
+ */
+HUTCH_API int hutch_exec_open(struct hutch *h, const char *name,
+			      const struct hutch_exec_opts *opts,
+			      struct hutch_exec **ret, struct hutch_err *e);
+
+/**
+ * hutch_exec_close() - Leave the command; takes NULL
+ *
+ * It lives on if it has not ended: what it writes is kept in the guest, in a
+ * bounded ring, and its stdin ends.
+ */
+HUTCH_API void hutch_exec_close(struct hutch_exec *x);
+
+/** hutch_exec_fd() - Descriptor to poll, for hutch_exec_poll_events() */
+HUTCH_API int hutch_exec_fd(const struct hutch_exec *x);
+
+/**
+ * hutch_exec_poll_events() - What to poll for: POLLIN, POLLOUT or both
+ *
+ * POLLOUT is in it while bytes wait to be sent; a caller that has been told
+ * -EAGAIN by hutch_exec_write() need not add it.  When poll() says anything,
+ * call hutch_exec_next() until it returns 0.
+ */
+HUTCH_API short hutch_exec_poll_events(const struct hutch_exec *x);
+
+enum hutch_exec_kind {
+	HUTCH_EXEC_STARTED = 1, /* pid */
+	HUTCH_EXEC_STDOUT,      /* data, len */
+	HUTCH_EXEC_STDERR,      /* data, len */
+	HUTCH_EXEC_EXIT,        /* the last one: how, value and what follows */
+	HUTCH_EXEC_ERROR        /* the last one: code, error, msg */
+};
+
+enum hutch_exec_how {
+	HUTCH_EXEC_EXITED = 1, /* value is the exit code, 0 to 255 */
+	HUTCH_EXEC_SIGNALLED   /* value is the signal */
+};
+
+enum hutch_exec_error {
+	HUTCH_EXEC_ERROR_GENERAL = 1,
+	HUTCH_EXEC_ERROR_NOT_FOUND,      /* by convention exit code 127 */
+	HUTCH_EXEC_ERROR_NOT_EXECUTABLE, /* by convention 126 */
+	HUTCH_EXEC_ERROR_LIMIT           /* too many processes or connections */
+};
+
+/**
+ * struct hutch_exec_event - What has happened
+ * @kind:	Says which other fields mean something
+ * @data:	Borrowed: until the next call with the same hutch_exec
+ * @len:	1 or more bytes
+ * @pid:	In the guest
+ * @lingering:	The command has ended, children of it live on
+ * @code:	Negative errno
+ * @msg:	One sentence, escaped, borrowed as @data
+ */
+struct hutch_exec_event {
+	enum hutch_exec_kind kind;
+	const void *data;
+	size_t len;
+	int pid;
+	enum hutch_exec_how how;
+	int value;
+	int timed_out;
+	int oom;
+	int core_dumped;
+	int lingering;
+	enum hutch_exec_error error;
+	int code;
+	const char *msg;
+};
+
+/**
+ * hutch_exec_next() - The next event, without waiting
+ *
+ * Return: 1 with *@ev set; 0 if there is none yet; -ESRCH if the VM ended
+ *         before the command did, with the reason; -ECONNRESET if the
+ *         connection broke although the VM lives; -EBADMSG if what the guest
+ *         sent is not the protocol; -ENODATA after the last event.
+ *         A failure is final.  To know the reason it may wait up to
+ *         HUTCH_ANSWER_MS for the VM's keeper.
+ */
+HUTCH_API int hutch_exec_next(struct hutch_exec *x, struct hutch_exec_event *ev,
+			      struct hutch_err *e);
+
+/**
+ * hutch_exec_wait() - The next event, waiting for it
+ * @timeout_ms:	-1: for ever
+ *
+ * Return: as hutch_exec_next(); 0 after @timeout_ms without an event
+ */
+HUTCH_API int hutch_exec_wait(struct hutch_exec *x, struct hutch_exec_event *ev,
+			      int timeout_ms, struct hutch_err *e);
+
+/**
+ * hutch_exec_write() - Write to the command's stdin, without waiting
+ *
+ * Return: bytes taken, at least 1, maybe fewer than @len; -EAGAIN while the
+ *         guest has no room: poll; -EPIPE if stdin is closed or was not asked
+ *         for, or the connection is gone (hutch_exec_next() tells why)
+ */
+HUTCH_API ssize_t hutch_exec_write(struct hutch_exec *x, const void *buf,
+				   size_t len);
+
+/** hutch_exec_close_stdin() - End of file. Return: 0, -EAGAIN, -EPIPE */
+HUTCH_API int hutch_exec_close_stdin(struct hutch_exec *x);
+
+/**
+ * hutch_exec_signal() - Send a signal
+ * @signo:	1 to 64
+ * @tree:	0: to the command; 1: to all its descendants too
+ *
+ * Return: 0; -EAGAIN: poll and call again; -EPIPE; -EINVAL
+ */
+HUTCH_API int hutch_exec_signal(struct hutch_exec *x, int signo, int tree);
+
+/** hutch_exec_resize() - The terminal's size. Return: 0, -EAGAIN, -EPIPE */
+HUTCH_API int hutch_exec_resize(struct hutch_exec *x, unsigned short cols,
+				unsigned short rows);
+
+/**
+ * hutch_exec_close_output() - Nobody reads this output any more
+ * @kind:	HUTCH_EXEC_STDOUT or HUTCH_EXEC_STDERR
+ *
+ * The command gets SIGPIPE when it writes there again.
+ *
+ * Return: 0, -EAGAIN, -EPIPE, -EINVAL
+ */
+HUTCH_API int hutch_exec_close_output(struct hutch_exec *x,
+				      enum hutch_exec_kind kind);
+
+/* ---- Logs ------------------------------------------------------------- */
+
+enum hutch_log {
+	HUTCH_LOG_MAIN = 1, /* output of a main process nobody attached to */
+	HUTCH_LOG_CONSOLE   /* the guest kernel, the last 64 KiB */
+};
+
+/**
+ * struct hutch_log_piece - A piece of a log
+ * @stream:	1 stdout, 2 stderr; the console is 1
+ * @time_ns:	When the host got it, since 1970, UTC; 0 for the console
+ * @data:	Borrowed until the next call with the same hutch_logs
+ */
+struct hutch_log_piece {
+	int stream;
+	int64_t time_ns;
+	const void *data;
+	size_t len;
+};
+
+/**
+ * hutch_logs_open() - Read a VM's log, of a stopped one too
+ * @flags:	0
+ *
+ * Return: 0; -ENOENT if there is no such VM; -EINVAL
+ */
+HUTCH_API int hutch_logs_open(struct hutch *h, const char *name,
+			      enum hutch_log which, unsigned int flags,
+			      struct hutch_logs **ret, struct hutch_err *e);
+
+/** hutch_logs_next() - Next piece. Return: 1, 0 at the end, or -errno */
+HUTCH_API int hutch_logs_next(struct hutch_logs *l,
+			      struct hutch_log_piece *piece,
+			      struct hutch_err *e);
+
+/** hutch_logs_close() - Takes NULL */
+HUTCH_API void hutch_logs_close(struct hutch_logs *l);
+
+/* ---- Words ------------------------------------------------------------ */
+
+/** hutch_version() - "0.1.0" */
+HUTCH_API const char *hutch_version(void);
+
+/**
+ * hutch_parse_size() - "512M", "2G", "64K", "4096": bytes, powers of 1024
+ * @what:	Name of the thing for the sentence: "--memory"
+ *
+ * Return: 0; -EINVAL; -ERANGE
+ */
+HUTCH_API int hutch_parse_size(const char *what, const char *s, uint64_t *ret,
+			       struct hutch_err *e);
+
+/**
+ * hutch_parse_duration() - "90", "1.5s", "500ms", "2m", "1h": milliseconds
+ *
+ * What is not a whole millisecond is rounded up, so that only "0" is 0.
+ *
+ * Return: 0; -EINVAL; -ERANGE
+ */
+HUTCH_API int hutch_parse_duration(const char *what, const char *s,
+				   uint64_t *ret_ms, struct hutch_err *e);
+
+/**
+ * hutch_parse_uint() - A decimal number from @min to @max
+ *
+ * Return: 0; -EINVAL; -ERANGE
+ */
+HUTCH_API int hutch_parse_uint(const char *what, const char *s, uint64_t min,
+			       uint64_t max, uint64_t *ret,
+			       struct hutch_err *e);
+
+/** hutch_name_ok() - 1 if @s can be a VM's name, else 0 */
+HUTCH_API int hutch_name_ok(const char *s);
+
+/**
+ * hutch_escape() - Make bytes from a guest fit to print: \n, \\, \xNN
+ * @dst:	Always terminated; what does not fit in @cap (5 or more) is
+ *		cut and ends in "..."
+ *
+ * Valid UTF-8 stays, control characters never do.
+ *
+ * Return: @dst
+ */
+HUTCH_API char *hutch_escape(char *dst, size_t cap, const char *src,
+			     size_t len);
+
+/**
+ * hutch_time_text() - "2026-01-31T12:00:00.123Z"; "" for 0
+ * @buf:	At least 32 bytes
+ *
+ * Return: @buf
+ */
+HUTCH_API char *hutch_time_text(int64_t time_ns, char *buf, size_t len);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
