@@ -510,13 +510,13 @@ struct wire_frame {
 /**
  * struct wire_reader - Cuts a stream into frames; fields are its own
  * @from:	Who sends; other side's types are refused
- * @buf:	@size bytes; NULL while nothing is held
+ * @buf:	@size bytes; given back when the stream runs dry
  * @head:	Index in @buf of the first byte not handed out
  * @len:	Bytes from there on
  * @used:	Bytes of the frame handed out last, still at @head
  *
  * Never holds more than one frame of the largest size and a read-ahead of
- * WIRE_READ_AHEAD; grows as bytes arrive, not as a header promises.
+ * a little read-ahead; grows as bytes arrive, not as a header promises.
  */
 struct wire_reader {
 	enum wire_side from;

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* common/wire_put.c - compose frames of the agent protocol; see wire.h */
+#include <string.h>
+
+#include "common/wire.h"
+
+void wire_head_put(struct wr *wr, enum wire_type type, size_t len)
+{
+	bug_on(len > WIRE_MSG_MAX);
+	wr_le32(wr, (uint32_t)len);
+	wr_le16(wr, (uint16_t)type);
+	wr_le16(wr, 0);
+}
+
+void wire_empty_put(struct wr *wr, enum wire_type type)
+{
+	wire_head_put(wr, type, 0);
+}
+
+static size_t str_size(const char *s)
+{
+	return 4 + strlen(s) + 1;
+}
+
+static size_t strs_size(const char **v, uint32_t n)
+{
+	size_t size = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		size += str_size(v[i]);
+	return size;
+}
+
+static void strs_put(struct wr *wr, const char **v, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		wr_str(wr, v[i]);
+}
+
+/* Where a frame too large for the protocol is refused, not just by a cap. */
+static bool head_put_checked(struct wr *wr, enum wire_type type, size_t size)
+{
+	if (size - WIRE_HDR_LEN > WIRE_MSG_MAX) {
+		wr->bad = true;
+		return false;
+	}
+	wire_head_put(wr, type, size - WIRE_HDR_LEN);
+	return true;
+}
+
+void wire_hello_put(struct wr *wr, const struct msg_hello *m)
+{
+	wire_head_put(wr, WIRE_HELLO, sizeof(struct wire_hello));
+	wr_le32(wr, WIRE_MAGIC);
+	wr_le16(wr, m->version);
+	wr_le16(wr, 0);
+	wr_le64(wr, m->features);
+}
+
+size_t wire_exec_size(const struct msg_exec *m)
+{
+	return WIRE_HDR_LEN + sizeof(struct wire_exec) + str_size(m->id) +
+	       str_size(m->user) + str_size(m->cwd) +
+	       strs_size(m->argv, m->argc) + strs_size(m->env, m->envc);
+}
+
+void wire_exec_put(struct wr *wr, const struct msg_exec *m)
+{
+	if (!head_put_checked(wr, WIRE_EXEC, wire_exec_size(m)))
+		return;
+	wr_le32(wr, m->flags);
+	wr_le32(wr, m->grace_ms);
+	wr_le64(wr, m->timeout_ms);
+	wr_le16(wr, m->cols);
+	wr_le16(wr, m->rows);
+	wr_le32(wr, m->argc);
+	wr_le32(wr, m->envc);
+	wr_le32(wr, 0);
+	wr_str(wr, m->id);
+	wr_str(wr, m->user);
+	wr_str(wr, m->cwd);
+	strs_put(wr, m->argv, m->argc);
+	strs_put(wr, m->env, m->envc);
+}
+
+void wire_shutdown_put(struct wr *wr, const struct msg_shutdown *m)
+{
+	wire_head_put(wr, WIRE_SHUTDOWN, 8);
+	wr_le32(wr, m->grace_ms);
+	wr_le32(wr, 0);
+}
+
+void wire_clock_put(struct wr *wr, const struct msg_clock *m)
+{
+	wire_head_put(wr, WIRE_CLOCK, 8);
+	wr_le64(wr, m->ns);
+}
+
+void wire_signal_put(struct wr *wr, const struct msg_signal *m)
+{
+	wire_head_put(wr, WIRE_SIGNAL, 8);
+	wr_le32(wr, m->signo);
+	wr_le16(wr, (uint16_t)m->scope);
+	wr_le16(wr, 0);
+}
+
+void wire_resize_put(struct wr *wr, const struct msg_resize *m)
+{
+	wire_head_put(wr, WIRE_RESIZE, 4);
+	wr_le16(wr, m->cols);
+	wr_le16(wr, m->rows);
+}
+
+void wire_stdin_put(struct wr *wr, const void *data, size_t len)
+{
+	bug_on(len == 0 || len > WIRE_DATA_MAX);
+	wire_head_put(wr, WIRE_STDIN, len);
+	wr_bytes(wr, data, len);
+}
+
+void wire_started_put(struct wr *wr, const struct msg_started *m)
+{
+	wire_head_put(wr, WIRE_STARTED, 8 + str_size(m->id));
+	wr_le32(wr, m->pid);
+	wr_le32(wr, 0);
+	wr_str(wr, m->id);
+}
+
+void wire_output_put(struct wr *wr, enum wire_type type,
+		     const struct msg_output *m)
+{
+	bug_on(m->len == 0 || m->len > WIRE_DATA_MAX);
+	wire_head_put(wr, type, 8 + m->len);
+	wr_le64(wr, m->cursor);
+	wr_bytes(wr, m->data, m->len);
+}
+
+void wire_exit_put(struct wr *wr, const struct msg_exit *m)
+{
+	wire_head_put(wr, WIRE_EXIT, sizeof(struct wire_exit));
+	wr_le16(wr, (uint16_t)m->how);
+	wr_le16(wr, (uint16_t)m->state);
+	wr_le32(wr, m->flags);
+	wr_le32(wr, m->value);
+	wr_le32(wr, 0);
+	wr_le64(wr, m->stdout_total);
+	wr_le64(wr, m->stderr_total);
+}
+
+void wire_error_put(struct wr *wr, const struct msg_error *m)
+{
+	wire_head_put(wr, WIRE_ERROR, 8 + str_size(m->sentence));
+	wr_le32(wr, m->code);
+	wr_le16(wr, (uint16_t)m->kind);
+	wr_le16(wr, 0);
+	wr_str(wr, m->sentence);
+}
+
+void wire_event_put(struct wr *wr, const struct msg_event *m)
+{
+	wire_head_put(wr, WIRE_EVENT,
+		      sizeof(struct wire_event) + str_size(m->id) +
+			      str_size(m->text));
+	wr_le16(wr, (uint16_t)m->what);
+	wr_le16(wr, (uint16_t)m->how);
+	wr_le32(wr, m->flags);
+	wr_le32(wr, m->value);
+	wr_le32(wr, 0);
+	wr_str(wr, m->id);
+	wr_str(wr, m->text);
+}
+
+void wire_stat_put(struct wr *wr, const struct msg_stat *m)
+{
+	wire_head_put(wr, WIRE_STAT_ANSWER, sizeof(struct wire_stat));
+	wr_le64(wr, m->uptime_ns);
+	wr_le64(wr, m->mem_total);
+	wr_le64(wr, m->mem_available);
+	wr_le64(wr, m->started);
+	wr_le32(wr, m->running);
+	wr_le32(wr, m->lingering);
+	wr_le32(wr, m->exited);
+	wr_le32(wr, m->connections);
+}
+
+void wire_stdin_ack_put(struct wr *wr, const struct msg_stdin_ack *m)
+{
+	wire_head_put(wr, WIRE_STDIN_ACK, 16);
+	wr_le64(wr, m->consumed);
+	wr_le32(wr, m->flags);
+	wr_le32(wr, 0);
+}
+
+static size_t mount_size(const struct msg_mount *m)
+{
+	return 4 + str_size(m->type) + str_size(m->source) +
+	       str_size(m->target) + str_size(m->options);
+}
+
+size_t wire_boot_size(const struct msg_boot *m)
+{
+	size_t size = WIRE_HDR_LEN + sizeof(struct wire_boot) +
+		      str_size(m->hostname) + str_size(m->cwd) +
+		      str_size(m->user) + strs_size(m->env, m->envc);
+
+	for (uint32_t i = 0; i < m->n_mounts; i++)
+		size += mount_size(&m->mounts[i]);
+	return size;
+}
+
+void wire_boot_put(struct wr *wr, const struct msg_boot *m)
+{
+	if (!head_put_checked(wr, WIRE_BOOT, wire_boot_size(m)))
+		return;
+	wr_le32(wr, m->flags);
+	wr_le16(wr, (uint16_t)m->root);
+	wr_le16(wr, 0);
+	wr_le64(wr, m->clock_ns);
+	wr_le32(wr, m->envc);
+	wr_le32(wr, m->n_mounts);
+	wr_str(wr, m->hostname);
+	wr_str(wr, m->cwd);
+	wr_str(wr, m->user);
+	strs_put(wr, m->env, m->envc);
+	for (uint32_t i = 0; i < m->n_mounts; i++) {
+		const struct msg_mount *mt = &m->mounts[i];
+
+		wr_le32(wr, mt->flags);
+		wr_str(wr, mt->type);
+		wr_str(wr, mt->source);
+		wr_str(wr, mt->target);
+		wr_str(wr, mt->options);
+	}
+}
