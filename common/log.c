@@ -95,23 +95,23 @@ static size_t escape_one(char out[5], const uint8_t *src, size_t left,
 
 char *log_escape(char *dst, size_t cap, const char *src, size_t len)
 {
-	size_t at = 0, used = 0;
+	size_t at = 0, dots = 0, used = 0;
 
 	bug_on(cap < 5);
 	for (size_t i = 0; i < len; i += used) {
 		char one[5];
 		size_t n = escape_one(one, (const uint8_t *)src + i, len - i,
 				      &used);
-		bool last = i + used >= len;
 
-		/* Room stays for the dots unless this was the last one. */
-		if (at + n + (last ? 1 : 4) > cap) {
-			memcpy(dst + at, "...", MIN(cap - at, 4));
-			dst[cap - 1] = '\0';
+		if (at + n + 1 > cap) {
+			memcpy(dst + dots, "...", 4);
 			return dst;
 		}
 		memcpy(dst + at, one, n);
 		at += n;
+		/* The last place between characters with room for the dots. */
+		if (at + 4 <= cap)
+			dots = at;
 	}
 	dst[at] = '\0';
 	return dst;

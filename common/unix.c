@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 
 #include "common/unix.h"
@@ -53,8 +54,13 @@ int unix_connect(int dirfd, const char *name, int type, struct err *e)
 /* Only a socket that refuses a connection is a left-over to be replaced. */
 static int unlink_stale(const struct sockaddr_un *sa, int type)
 {
-	int r = connect_addr(sa, type);
+	struct stat st;
+	int r;
 
+	/* A connect to any other kind of file is refused just the same. */
+	if (lstat(sa->sun_path, &st) == 0 && !S_ISSOCK(st.st_mode))
+		return -EADDRINUSE;
+	r = connect_addr(sa, type);
 	if (r >= 0) {
 		(void)close(r);
 		return -EADDRINUSE;

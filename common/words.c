@@ -140,7 +140,7 @@ int words_uint(const char *what, const char *s, uint64_t min, uint64_t max,
 	uint64_t v = 0;
 	int r = read_digits(&p, &v);
 
-	if (r == -EINVAL || *p)
+	if (r == 0 && *p)
 		r = -EINVAL;
 	else if (r == 0 && (v < min || v > max))
 		r = -ERANGE;
