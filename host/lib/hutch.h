@@ -272,7 +272,9 @@ enum hutch_reason {
  * @created_ns:	All times: nanoseconds since 1970, UTC; 0: has not happened
  * @started_ns:	The monitor was started
  * @keeper_pid:	0 once stopped, as @vmm_pid
- * @argv:	Main process; NULL if none.  Ends in NULL, as does @env
+ * @argv:	Main process; NULL if none.  Ends in NULL, as does @env.  In
+ *		both, bytes that are not UTF-8 show as U+FFFD
+ * @attach:	1: started with HUTCH_START_ATTACH
  * @user:	"" for root, as @workdir is "" for /
  * @rm:		1: goes away when it has ended
  *
@@ -303,6 +305,8 @@ struct hutch_record {
 	const char *user;
 	const char *workdir;
 	uint64_t timeout_ms;
+	unsigned int grace_ms;
+	int attach;
 };
 
 /**
@@ -548,6 +552,14 @@ HUTCH_API int hutch_exec_next(struct hutch_exec *x, struct hutch_exec_event *ev,
  */
 HUTCH_API int hutch_exec_wait(struct hutch_exec *x, struct hutch_exec_event *ev,
 			      int timeout_ms, struct hutch_err *e);
+
+/**
+ * hutch_exec_record() - How the VM ended, after hutch_exec_next() said -ESRCH
+ *
+ * Return: borrowed until hutch_exec_close(); NULL while the VM lives
+ */
+HUTCH_API const struct hutch_record *hutch_exec_record(
+	const struct hutch_exec *x);
 
 /**
  * hutch_exec_write() - Write to the command's stdin, without waiting
