@@ -11,7 +11,7 @@
 #include "common/io.h"
 #include "tests/lib/check_main.h"
 
-#define BULK (300u * 1000u)
+#define BULK 300000u
 
 static int memfd_with(const char *data, size_t len)
 {
