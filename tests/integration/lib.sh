@@ -1,0 +1,129 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# What integration tests share. A test runs under set -euo pipefail, in an
+# empty folder $TMPDIR; HUTCH_STATE is a folder of its own.
+#
+#	expect 7 hutch run -- sh -c 'exit 7'	run it, $out and $err are files
+#	is "hello" "$(cat "$out")" "greeting"	want, got, what
+#	size 16 50				CI's size, or that of --long
+
+out=$TMPDIR/out
+err=$TMPDIR/err
+
+fail() {
+	echo "FAILED: $*"
+	exit 1
+}
+
+# size CI LONG: how large this test is today.
+size() {
+	if [ -n "${HUTCH_LONG:-}" ]; then echo "$2"; else echo "$1"; fi
+}
+
+# is WANT GOT WHAT
+is() {
+	[ "$1" = "$2" ] || fail "$3: wanted '$1', got '$2'"
+}
+
+# like PATTERN TEXT WHAT: an extended regular expression found in TEXT.
+like() {
+	grep -qE -- "$1" <<<"$2" || fail "$3: no match of '$1' in '$2'"
+}
+
+# at_most LIMIT N WHAT
+at_most() {
+	[ "$2" -le "$1" ] || fail "$3: $2 is more than $1"
+}
+
+# expect CODE COMMAND...: runs it with its output in $out and $err.
+expect() {
+	local want=$1 got=0
+
+	shift
+	"$@" >"$out" 2>"$err" || got=$?
+	[ "$got" = "$want" ] && return 0
+	echo "stdout:"
+	head -c 4096 "$out"
+	echo "stderr:"
+	head -c 4096 "$err"
+	fail "'$*' ended with $got, not $want"
+}
+
+# refused CODE PATTERN COMMAND...: that exit code, one sentence on stderr that
+# matches PATTERN, nothing on stdout.
+refused() {
+	local code=$1 pattern=$2
+
+	shift 2
+	expect "$code" "$@"
+	is 0 "$(stat -c %s "$out")" "bytes on stdout of a refused '$*'"
+	[ "$(wc -l <"$err")" = 1 ] ||
+		fail "not one sentence from '$*': $(head -c 2000 "$err")"
+	grep -qiE -- "$pattern" "$err" ||
+		fail "'$*' says '$(cat "$err")', no match of '$pattern'"
+}
+
+# retry SECONDS COMMAND...: until it succeeds.
+retry() {
+	local until=$((SECONDS + $1))
+
+	shift
+	until "$@"; do
+		[ $SECONDS -lt $until ] || fail "gave up waiting for '$*'"
+		sleep 0.1
+	done
+}
+
+gone() {
+	! kill -0 "$1" 2>/dev/null
+}
+
+# alive PID: there, and not a zombie.
+alive() {
+	local s
+
+	s=$(sed -n 's/^State:[[:space:]]*\(.\).*/\1/p' "/proc/$1/status" \
+		2>/dev/null) || return 1
+	[ -n "$s" ] && [ "$s" != Z ]
+}
+
+# field NAME KEY: a value of hutch inspect's JSON, such as state or vmm_pid.
+field() {
+	hutch inspect --json "$1" | json "$2"
+}
+
+# json PATH: a value out of the JSON on stdin: reason, 0.name, argv.1
+json() {
+	/usr/bin/python3 -c '
+import json, sys
+v = json.load(sys.stdin)
+for k in sys.argv[1].split("."):
+    v = v[int(k)] if isinstance(v, list) else v[k]
+print("" if v is None else v if isinstance(v, str) else json.dumps(v))
+' "$1"
+}
+
+# start NAME [OPTIONS]: a VM without a main process, ready.
+start() {
+	local name=$1
+
+	shift
+	hutch start "$@" "$name" >"$TMPDIR/start.out" 2>&1 ||
+		fail "start $name: $(cat "$TMPDIR/start.out")"
+}
+
+# nothing_left: no program of ours runs any more for this user.
+no_process() {
+	! pgrep -u "$(id -u)" -x "hutch-(keeper|vmm)" >/dev/null
+}
+
+nothing_left() {
+	retry 10 no_process
+}
+
+# memory_kib PID: private memory of a process, without guest RAM (a shared
+# memfd): what the monitor itself has grown to.
+memory_kib() {
+	awk '/^RssAnon:/ { print $2 }' "/proc/$1/status"
+}
