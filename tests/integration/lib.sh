@@ -88,12 +88,18 @@ alive() {
 	[ -n "$s" ] && [ "$s" != Z ]
 }
 
-# field NAME KEY: a value of hutch inspect's JSON, such as state or vmm_pid.
+# field NAME KEY: what hutch inspect says: state, reason, keeper, monitor.
 field() {
-	hutch inspect --json "$1" | json "$2"
+	hutch inspect "$1" 2>/dev/null |
+		awk -v k="$2" '$1 == k { sub(/^[^ ]+ +/, ""); print; exit }'
 }
 
-# json PATH: a value out of the JSON on stdin: reason, 0.name, argv.1
+# has NAME KEY VALUE: for retry.
+has() {
+	[ "$(field "$1" "$2")" = "$3" ]
+}
+
+# json PATH: a value out of the JSON on stdin: 0.reason, name, argv.1
 json() {
 	/usr/bin/python3 -c '
 import json, sys
@@ -113,13 +119,13 @@ start() {
 		fail "start $name: $(cat "$TMPDIR/start.out")"
 }
 
-# nothing_left: no program of ours runs any more for this user.
+# no_process: no keeper and no monitor runs that uses our state folder.
 no_process() {
-	! pgrep -u "$(id -u)" -x "hutch-(keeper|vmm)" >/dev/null
-}
+	local p
 
-nothing_left() {
-	retry 10 no_process
+	for p in $(pgrep -u "$(id -u)" 'hutch-(keeper|vmm)'); do
+		! alive "$p" || return 1
+	done
 }
 
 # memory_kib PID: private memory of a process, without guest RAM (a shared

@@ -1,0 +1,145 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: Apache-2.0
+# The machine that a guest sees
+
+# guest_mib: MemTotal of the guest, in MiB.
+guest_mib() {
+	hutch run --memory "$1" -- awk '/^MemTotal/ { print int($2 / 1024) }' \
+		/proc/meminfo
+}
+
+# sees SIZE MIB: a guest of SIZE has MIB, less what its kernel keeps.
+sees() {
+	local got
+
+	got=$(guest_mib "$1")
+	at_most "$2" "$got" "MiB in a guest of $1"
+	at_most "$got" $(($2 - $2 / 16 - 24)) "MiB expected of $1, got $got"
+}
+
+test_least_memory() {
+	sees 64M 64
+}
+
+# One page less than reaches the hole, exactly to it, one page into the rest.
+test_memory_around_the_hole() {
+	sees 3G 3072
+	sees 3071M 3071
+	sees 3073M 3073
+}
+
+test_memory_of_4_gib() {
+	sees 4G 4096
+}
+
+# Memory that is not touched is not taken.
+test_memory_of_6_gib_is_sparse() {
+	local vmm rss
+
+	start v --memory 6G
+	vmm=$(field v monitor)
+	rss=$(awk '/^VmRSS:/ { print int($2 / 1024) }' "/proc/$vmm/status")
+	at_most 400 "$rss" "MiB of an idle guest of 6 GiB"
+	# Both ends of it can be used.
+	expect 0 hutch exec v -- sh -c 'dd if=/dev/zero of=/dev/shm/f bs=1M count=64'
+	hutch stop v
+}
+
+cpus() {
+	expect 0 hutch run --cpus "$1" -- sh -c 'nproc; grep -c ^processor /proc/cpuinfo'
+	is "$1 $1" "$(tr '\n' ' ' <"$out" | sed 's/ $//')" "processors"
+}
+
+test_one_cpu() {
+	cpus 1
+}
+
+test_two_cpus() {
+	cpus 2
+	expect 0 hutch run --cpus 2 -- sh -c \
+		'for c in 0 1; do taskset -c $c true || exit 1; done'
+}
+
+test_eight_cpus() {
+	cpus 8
+}
+
+test_thirty_two_cpus() {
+	cpus 32
+}
+
+# Any kernel, no keeper, no agent: it finds no root and panics, as it must.
+test_monitor_alone_boots_a_kernel() {
+	local code=0
+
+	hutch-vmm --kernel "$HUTCH_KERNEL" --memory 128M --console console \
+		--cmdline 'console=ttyS0 panic=-1 reboot=k' 2>"$err" || code=$?
+	is 4 $code "exit code of a guest that panicked"
+	LC_ALL=C tr -d '\0' <console >text
+	like 'Linux version' "$(head -c 20000 text)" "the console"
+	like 'Kernel panic - not syncing' "$(tail -c 8000 text)" "the console"
+}
+
+test_monitor_alone_writes_plain_console() {
+	local code=0
+
+	hutch-vmm --kernel "$HUTCH_KERNEL" --memory 128M --console - \
+		--cmdline 'console=ttyS0 panic=-1 reboot=k' >"$out" 2>"$err" ||
+		code=$?
+	is 4 $code "exit code"
+	like 'Kernel panic - not syncing' "$(tail -c 8000 "$out")" "stdout"
+}
+
+# ask LINE...: to the control socket of a monitor that stands alone.
+ask() {
+	/usr/bin/python3 -c '
+import socket, sys
+s = socket.socket(socket.AF_UNIX)
+s.connect("ctl")
+f = s.makefile("rw")
+for line in sys.argv[1:]:
+    f.write(line + "\n"); f.flush()
+    print(f.readline().rstrip("\n"))
+' "$@"
+}
+
+test_monitor_alone_obeys_its_control_socket() {
+	local pid code=0
+
+	# An agent as /init, and nothing else: it comes up and waits.
+	hutch-vmm --kernel "$HUTCH_KERNEL" --memory 128M \
+		--agent "$HUTCH_LIBEXEC/hutch-agent" --vsock vs --control ctl \
+		2>"$err" &
+	pid=$!
+	retry 30 test -S ctl
+	like '^ok' "$(ask info)" "info"
+	ask 'wait for=ready' >ready
+	like '^ok' "$(cat ready)" "wait for=ready"
+	ask stats pause resume nonsense 'wait for=nonsense' >answers
+	like '^ok .*exit_' "$(sed -n 1p answers)" "stats"
+	is ok "$(sed -n 2p answers | cut -c1-2)" "pause"
+	is ok "$(sed -n 3p answers | cut -c1-2)" "resume"
+	like '^error E' "$(sed -n 4p answers)" "an unknown verb"
+	like '^error E' "$(sed -n 5p answers)" "an unknown wait"
+	like '^ok' "$(ask stop)" "stop"
+	wait $pid || code=$?
+	is 6 $code "exit code"
+}
+
+# The monitor has nothing that it does not need.
+test_monitor_is_locked_in() {
+	local vmm f
+
+	start v
+	vmm=$(field v monitor)
+	like '^NoNewPrivs:.1' "$(cat "/proc/$vmm/status")" "no_new_privs"
+	for f in CapInh CapPrm CapEff CapBnd CapAmb; do
+		# What an ordinary user cannot drop is the bounding set.
+		[ $f = CapBnd ] && [ "$(id -u)" != 0 ] && continue
+		like "^$f:.0000000000000000" "$(cat "/proc/$vmm/status")" $f
+	done
+	for f in "/proc/$vmm/task/"*/status; do
+		like '^Seccomp:.2' "$(cat "$f")" "seccomp of $f"
+	done
+	hutch stop v
+}
