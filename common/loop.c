@@ -111,6 +111,17 @@ void loop_defer(struct loop *l, struct loop_defer *d, loop_defer_fn *fn)
 	l->deferred = d;
 }
 
+void loop_defer_cancel(struct loop *l, struct loop_defer *d)
+{
+	struct loop_defer **p = &l->deferred;
+
+	while (*p && *p != d)
+		p = &(*p)->next;
+	if (*p)
+		*p = d->next;
+	d->queued = false;
+}
+
 static void run_deferred(struct loop *l)
 {
 	while (l->deferred) {

@@ -113,6 +113,9 @@ bool loop_timer_is_set(const struct loop_timer *t);
 /** loop_defer() - Call @fn when this batch is over; once however often asked */
 void loop_defer(struct loop *l, struct loop_defer *d, loop_defer_fn *fn);
 
+/** loop_defer_cancel() - Do not call it after all; no harm if not asked */
+void loop_defer_cancel(struct loop *l, struct loop_defer *d);
+
 /** loop_run() - Serve until loop_stop(). Return: 0, or -errno of epoll_wait */
 MUST_CHECK int loop_run(struct loop *l);
 

@@ -97,6 +97,6 @@ MUST_CHECK int vsock_new(const struct vsock_config *cfg, struct vsock **ret,
 void vsock_free(struct vsock *v);
 
 struct virtio_dev *vsock_dev(struct vsock *v);
-void vsock_stats(const struct vsock *v, struct vsock_stats *ret);
+void vsock_stats(struct vsock *v, struct vsock_stats *ret);
 
 #endif
