@@ -38,9 +38,12 @@ hutch_cache() {
 	/*) ;;
 	*) hutch_die "XDG_CACHE_HOME '$base' is not an absolute path" ;;
 	esac
-	mkdir -p "$base/hutch" ||
+	# The lab's ordinary user must be able to read it, whatever the umask.
+	(umask 022 && mkdir -p "$base/hutch") ||
 		hutch_die "cannot make the cache folder '$base/hutch'"
-	(cd "$base/hutch" && pwd -P)
+	[ ! -L "$base/hutch" ] || hutch_die "'$base/hutch' is a symbolic" \
+		"link: set XDG_CACHE_HOME to a folder with the room instead"
+	(cd "$base" && printf '%s/hutch\n' "$(pwd -P)")
 }
 
 # hutch_key [STRING...] [-- FILE...]: 16 hex digits that change when a
@@ -55,10 +58,7 @@ hutch_key() {
 	[ $# -eq 0 ] || shift
 	{
 		printf '%s\0' "${strings[@]}" end-of-strings
-		local f
-		for f in "$@"; do
-			sha256sum <"$f" || exit 1
-		done
+		[ $# -eq 0 ] || sha256sum -- "$@" | cut -d' ' -f1
 	} | sha256sum | cut -c1-16
 }
 
