@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* host/keeper/keeper.c - see keeper.h */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/signalfd.h>
+
+#include "common/connector.h"
+#include "host/keeper/keeper.h"
+#include "host/lib/internal.h"
+#include "host/lib/record.h"
+#include "host/lib/vmdir.h"
+
+#define NS_PER_MS 1000000ull
+
+void keeper_init(struct keeper *k)
+{
+	*k = (struct keeper){ .pidfd = -1,
+			      .vmm_lifeline = -1,
+			      .connector = -1,
+			      .stderr_fd = -1,
+			      .signal_fd = -1,
+			      .loop.epfd = -1,
+			      .events.conn.fd = -1,
+			      .main.conn.fd = -1,
+			      .shutdown.conn.fd = -1 };
+	for (int i = 0; i < LAUNCH_N_FDS; i++)
+		k->fd[i] = -1;
+	list_init(&k->clients);
+	mainlog_init(&k->log, -1);
+}
+
+void keeper_done(struct keeper *k)
+{
+	serve_close(k);
+	guest_close(k);
+	mainlog_done(&k->log);
+	for (int i = 0; i < LAUNCH_N_FDS; i++)
+		if (k->fd[i] >= 0)
+			(void)close(take_fd(&k->fd[i]));
+	if (k->pidfd >= 0)
+		(void)close(take_fd(&k->pidfd));
+	if (k->vmm_lifeline >= 0)
+		(void)close(take_fd(&k->vmm_lifeline));
+	if (k->connector >= 0)
+		(void)close(take_fd(&k->connector));
+	if (k->stderr_fd >= 0)
+		(void)close(take_fd(&k->stderr_fd));
+	if (k->signal_fd >= 0)
+		(void)close(take_fd(&k->signal_fd));
+	loop_done(&k->loop);
+	hutch_record_free(k->rec);
+	k->rec = NULL;
+}
+
+/* ---- The record on the way ---- */
+
+/* On a full disk the file stays behind; the end has room set aside. */
+static void write_record(struct keeper *k)
+{
+	struct err ignored;
+
+	if (record_write(k->fd[LAUNCH_FD_STATE], k->rec, 0, &ignored) < 0)
+		return;
+}
+
+void keeper_ready(struct keeper *k)
+{
+	if (k->ready)
+		return;
+	k->ready = true;
+	k->rec->ready_ns = now_ns();
+	if (!k->ending)
+		k->rec->state = HUTCH_STATE_RUNNING;
+	write_record(k);
+	serve_ready(k);
+	if (!k->ending)
+		guest_start_main(k);
+}
+
+/* ---- Ending ---- */
+
+static void on_deadline(struct loop_timer *t)
+{
+	monitor_kill(container_of(t, struct keeper, deadline));
+}
+
+static void set_deadline(struct keeper *k, int grace_ms)
+{
+	uint64_t ns = ((uint64_t)grace_ms + KEEPER_MARGIN_MS) * NS_PER_MS;
+
+	/* Never later than was promised before. */
+	if (loop_timer_is_set(&k->deadline) &&
+	    k->deadline.at_ns < loop_now_ns() + ns)
+		return;
+	loop_timer_set(&k->loop, &k->deadline, ns, on_deadline);
+}
+
+void keeper_end(struct keeper *k, const struct cause *cause, int grace_ms)
+{
+	bool first = !k->ending;
+
+	if (k->cause.reason == HUTCH_REASON_NONE)
+		k->cause = *cause;
+	k->ending = true;
+	/* A guest that is not up has nothing to put in order. */
+	if (grace_ms >= 0 && k->ready && guest_shutdown(k, grace_ms) == 0)
+		set_deadline(k, grace_ms);
+	else
+		monitor_kill(k);
+	if (first) {
+		k->rec->state = HUTCH_STATE_STOPPING;
+		write_record(k);
+	}
+}
+
+static void on_lifeline(struct loop_io *io, uint32_t events)
+{
+	static const struct cause gone = {
+		.reason = HUTCH_REASON_STOPPED,
+		.text = "who started it has gone",
+	};
+	struct keeper *k = container_of(io, struct keeper, lifeline_io);
+
+	(void)events;
+	loop_del(io);
+	keeper_end(k, &gone, -1);
+}
+
+static void on_timeout(struct loop_timer *t)
+{
+	static const struct cause late = { .reason = HUTCH_REASON_TIMEOUT };
+	struct keeper *k = container_of(t, struct keeper, timeout);
+
+	keeper_end(k, &late, (int)k->rec->grace_ms);
+}
+
+static void on_signal(struct loop_io *io, uint32_t events)
+{
+	static const struct cause told = {
+		.reason = HUTCH_REASON_STOPPED,
+		.text = "the keeper was told to end by a signal",
+	};
+	struct keeper *k = container_of(io, struct keeper, signal_io);
+	struct signalfd_siginfo si;
+
+	(void)events;
+	if (read(io->fd, &si, sizeof(si)) != sizeof(si))
+		return;
+	keeper_end(k, &told, (int)k->rec->grace_ms);
+}
+
+static void on_connector(struct loop_io *io, uint32_t events)
+{
+	struct keeper *k = container_of(io, struct keeper, connector_io);
+	int r = connector_serve_one(io->fd, k->fd[LAUNCH_FD_RUN],
+				    VMDIR_VSOCK_SOCK);
+
+	(void)events;
+	if (r < 0 && r != -EAGAIN)
+		loop_del(io);
+}
+
+/* ---- Start and run ---- */
+
+static int watch_signals(struct keeper *k)
+{
+	sigset_t set;
+
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGTERM);
+	(void)sigaddset(&set, SIGINT);
+	(void)sigaddset(&set, SIGHUP);
+	k->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (k->signal_fd < 0)
+		return -errno;
+	/* Blocked for good: a starter that has gone is an EPIPE to us. */
+	(void)sigaddset(&set, SIGPIPE);
+	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
+		return -errno;
+	return loop_add(&k->loop, &k->signal_io, k->signal_fd, EPOLLIN,
+			on_signal);
+}
+
+static int watch_all(struct keeper *k)
+{
+	int r = watch_signals(k);
+
+	if (r == 0)
+		r = loop_add(&k->loop, &k->connector_io, k->connector, EPOLLIN,
+			     on_connector);
+	if (r == 0 && k->fd[LAUNCH_FD_LIFELINE] >= 0)
+		r = loop_add(&k->loop, &k->lifeline_io,
+			     k->fd[LAUNCH_FD_LIFELINE], EPOLLIN, on_lifeline);
+	if (r == 0 && k->rec->timeout_ms)
+		loop_timer_set(&k->loop, &k->timeout,
+			       k->rec->timeout_ms * NS_PER_MS, on_timeout);
+	return r;
+}
+
+static int start_all(struct keeper *k, struct err *e)
+{
+	int r = monitor_start(k, e);
+
+	if (r < 0)
+		return r;
+	r = watch_all(k);
+	if (r < 0)
+		return err_set(e, r, "keeper: %s", strerror(-r));
+	r = serve_start(k, e);
+	if (r == 0)
+		r = guest_open(k, e);
+	if (r < 0)
+		return r;
+	k->rec->keeper_pid = getpid();
+	k->rec->started_ns = now_ns();
+	r = record_write(k->fd[LAUNCH_FD_STATE], k->rec, 0, e);
+	return r < 0 ? r : record_reserve(k->fd[LAUNCH_FD_STATE], k->rec, e);
+}
+
+int keeper_start(struct keeper *k, struct err *e)
+{
+	int r = record_read(k->fd[LAUNCH_FD_STATE], &k->rec, e);
+
+	if (r == 0)
+		r = loop_init(&k->loop, e);
+	if (r < 0)
+		return r;
+	mainlog_init(&k->log, k->fd[LAUNCH_FD_STATE]);
+	r = start_all(k, e);
+	/* The monitor ends by itself when its lifeline does, with us. */
+	return r;
+}
+
+static void finish_record(struct keeper *k)
+{
+	struct cause c = monitor_verdict(k);
+	struct hutch_record *rec = k->rec;
+	struct err ignored;
+
+	rec->state = HUTCH_STATE_STOPPED;
+	rec->reason = c.reason;
+	rec->exit_code = c.reason == HUTCH_REASON_EXITED ? c.exit_code : -1;
+	rec->signal = c.signal;
+	record_set_text(rec, c.text ? c.text : "", c.text ? strlen(c.text) : 0);
+	rec->ended_ns = now_ns();
+	rec->keeper_pid = 0;
+	rec->vmm_pid = 0;
+	if (rec->rm)
+		return;
+	if (record_write_last(k->fd[LAUNCH_FD_STATE], rec, &ignored) < 0)
+		write_record(k);
+}
+
+static void leave_folders(struct keeper *k)
+{
+	struct vmdir d = { .run_fd = k->fd[LAUNCH_FD_RUN],
+			   .state_fd = -1,
+			   .lock_fd = -1 };
+
+	(void)memcpy(d.name, k->rec->name, sizeof(d.name));
+	if (k->rec->rm) {
+		(void)vmdir_remove(k->fd[LAUNCH_FD_RUN_ROOT],
+				   k->fd[LAUNCH_FD_STATE_ROOT], &d, NULL);
+		return;
+	}
+	(void)unlinkat(d.run_fd, VMDIR_KEEPER_SOCK, 0);
+	(void)unlinkat(d.run_fd, VMDIR_VMM_SOCK, 0);
+	(void)unlinkat(d.run_fd, VMDIR_VSOCK_SOCK, 0);
+}
+
+int keeper_run(struct keeper *k)
+{
+	int r = 0;
+
+	while (!k->gone && r >= 0)
+		r = loop_step(&k->loop, -1);
+	if (!k->gone)
+		return r;
+	guest_drain(k);
+	finish_record(k);
+	leave_folders(k);
+	(void)close(take_fd(&k->fd[LAUNCH_FD_LOCK]));
+	serve_exit(k);
+	return 0;
+}

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* host/keeper/monitor.c - run hutch-vmm, and understand how it ended */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include "common/io.h"
+#include "common/log.h"
+#include "host/keeper/keeper.h"
+#include "host/lib/vmdir.h"
+
+#define WORD_MAX 32
+
+/* hutch-vmm's exit statuses, see its man page. */
+enum {
+	VMM_POWEROFF = 0,
+	VMM_HOST_ERROR = 1,
+	VMM_USAGE = 2,
+	VMM_RESET = 3,
+	VMM_PANIC = 4,
+	VMM_CRASH = 5,
+	VMM_STOPPED = 6
+};
+
+/* ---- Start ---- */
+
+/**
+ * struct vmm_fds - The monitor's ends; ours are in struct keeper
+ * @err:	Its stderr
+ */
+struct vmm_fds {
+	int lifeline;
+	int connector;
+	int err;
+};
+
+static void vmm_fds_done(struct vmm_fds *f)
+{
+	if (f->lifeline >= 0)
+		(void)close(f->lifeline);
+	if (f->connector >= 0)
+		(void)close(f->connector);
+	if (f->err >= 0)
+		(void)close(f->err);
+}
+
+static int make_fds(struct keeper *k, struct vmm_fds *f)
+{
+	int p[2];
+
+	if (pipe2(p, O_CLOEXEC) < 0)
+		return -errno;
+	f->lifeline = p[0];
+	k->vmm_lifeline = p[1];
+	if (pipe2(p, O_CLOEXEC) < 0)
+		return -errno;
+	k->stderr_fd = p[0];
+	f->err = p[1];
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, p) < 0)
+		return -errno;
+	k->connector = p[0];
+	f->connector = p[1];
+	return io_set_nonblock(k->stderr_fd, 1);
+}
+
+static int file_actions(posix_spawn_file_actions_t *fa, const struct keeper *k,
+			const struct vmm_fds *f)
+{
+	const int keep[] = { f->lifeline, f->connector, k->fd[LAUNCH_FD_BOOT],
+			     k->fd[LAUNCH_FD_VMM_SOCK],
+			     k->fd[LAUNCH_FD_VSOCK_SOCK] };
+	int r = posix_spawn_file_actions_adddup2(fa, f->err, 2);
+
+	/* Onto itself: drops close-on-exec, and nothing else stays open. */
+	for (size_t i = 0; r == 0 && i < ARRAY_LEN(keep); i++)
+		r = posix_spawn_file_actions_adddup2(fa, keep[i], keep[i]);
+	/* So that the console's name is short however deep the folder is. */
+	if (r == 0)
+		r = posix_spawn_file_actions_addfchdir_np(
+			fa, k->fd[LAUNCH_FD_STATE]);
+	return -r;
+}
+
+static int spawn_attr(posix_spawnattr_t *attr)
+{
+	sigset_t none;
+	int r;
+
+	(void)sigemptyset(&none);
+	r = posix_spawnattr_setflags(attr, POSIX_SPAWN_SETSIGMASK);
+	r = r ? r : posix_spawnattr_setsigmask(attr, &none);
+	return -r;
+}
+
+static int spawn_argv(struct keeper *k, const struct vmm_fds *f,
+		      char *const argv[])
+{
+	/* Nothing in it is for the monitor, but some want a PATH. */
+	static char path[] = "PATH=/usr/sbin:/usr/bin:/sbin:/bin";
+	char *const env[] = { path, NULL };
+	posix_spawn_file_actions_t fa;
+	posix_spawnattr_t attr;
+	pid_t pid;
+	int r;
+
+	if (posix_spawn_file_actions_init(&fa) != 0)
+		return -ENOMEM;
+	if (posix_spawnattr_init(&attr) != 0) {
+		(void)posix_spawn_file_actions_destroy(&fa);
+		return -ENOMEM;
+	}
+	r = file_actions(&fa, k, f);
+	r = r < 0 ? r : spawn_attr(&attr);
+	r = r < 0 ? r : -posix_spawn(&pid, argv[0], &fa, &attr, argv, env);
+	if (r == 0)
+		k->rec->vmm_pid = pid;
+	(void)posix_spawnattr_destroy(&attr);
+	(void)posix_spawn_file_actions_destroy(&fa);
+	return r;
+}
+
+/* execve() takes its strings as if it might write to them. */
+static char *arg(const char *s)
+{
+	char *p;
+
+	memcpy(&p, &s, sizeof(s));
+	return p;
+}
+
+static int spawn_vmm(struct keeper *k, const struct vmm_fds *f)
+{
+	char cpus[WORD_MAX], memory[WORD_MAX], boot[WORD_MAX], vsock[WORD_MAX];
+	char control[WORD_MAX], lifeline[WORD_MAX], connector[WORD_MAX];
+	char *const argv[] = {
+		arg(k->path[LAUNCH_PATH_VMM]),
+		arg("--kernel"),
+		arg(k->path[LAUNCH_PATH_KERNEL]),
+		arg("--cpus"),
+		cpus,
+		arg("--memory"),
+		memory,
+		arg("--initrd"),
+		arg(k->path[LAUNCH_PATH_ROOT]),
+		arg("--agent"),
+		arg(k->path[LAUNCH_PATH_AGENT]),
+		arg("--boot-config"),
+		boot,
+		arg("--vsock"),
+		vsock,
+		arg("--connector"),
+		connector,
+		arg("--console"),
+		arg(VMDIR_CONSOLE),
+		arg("--control"),
+		control,
+		arg("--lifeline"),
+		lifeline,
+		NULL,
+	};
+
+	(void)snprintf(cpus, sizeof(cpus), "%u", k->rec->cpus);
+	(void)snprintf(memory, sizeof(memory), "%llu",
+		       (unsigned long long)k->rec->memory);
+	(void)snprintf(boot, sizeof(boot), "fd=%d", k->fd[LAUNCH_FD_BOOT]);
+	(void)snprintf(vsock, sizeof(vsock), "fd=%d",
+		       k->fd[LAUNCH_FD_VSOCK_SOCK]);
+	(void)snprintf(control, sizeof(control), "fd=%d",
+		       k->fd[LAUNCH_FD_VMM_SOCK]);
+	(void)snprintf(connector, sizeof(connector), "fd=%d", f->connector);
+	(void)snprintf(lifeline, sizeof(lifeline), "fd=%d", f->lifeline);
+	return spawn_argv(k, f, argv);
+}
+
+/* ---- While it lives ---- */
+
+/* Keeps the end of what it says: the sentence is the last line. */
+static void keep_stderr(struct keeper *k, const char *buf, size_t len)
+{
+	size_t over;
+
+	if (len > sizeof(k->stderr_buf)) {
+		buf += len - sizeof(k->stderr_buf);
+		len = sizeof(k->stderr_buf);
+	}
+	over = k->stderr_len + len;
+	over -= MIN(over, sizeof(k->stderr_buf));
+	memmove(k->stderr_buf, k->stderr_buf + over, k->stderr_len - over);
+	k->stderr_len -= over;
+	memcpy(k->stderr_buf + k->stderr_len, buf, len);
+	k->stderr_len += len;
+}
+
+/* Return: bytes read, 0 when there are none and will be none, -errno. */
+static ssize_t read_stderr(struct keeper *k)
+{
+	char buf[512];
+	ssize_t n = read(k->stderr_fd, buf, sizeof(buf));
+
+	if (n > 0)
+		keep_stderr(k, buf, (size_t)n);
+	return n < 0 ? -errno : n;
+}
+
+static void on_stderr(struct loop_io *io, uint32_t events)
+{
+	struct keeper *k = container_of(io, struct keeper, stderr_io);
+	ssize_t n = read_stderr(k);
+
+	(void)events;
+	if (n == 0 || (n < 0 && n != -EAGAIN && n != -EINTR))
+		loop_del(io);
+}
+
+static void on_vmm_end(struct loop_io *io, uint32_t events)
+{
+	struct keeper *k = container_of(io, struct keeper, vmm_io);
+
+	(void)events;
+	if (waitpid(k->rec->vmm_pid, &k->status, WNOHANG) != k->rec->vmm_pid)
+		return;
+	loop_del(io);
+	k->gone = true;
+}
+
+int monitor_start(struct keeper *k, struct err *e)
+{
+	struct vmm_fds f = { -1, -1, -1 };
+	int r = make_fds(k, &f);
+
+	if (r == 0)
+		r = spawn_vmm(k, &f);
+	vmm_fds_done(&f);
+	if (r < 0)
+		return err_set(e, r, "cannot run '%s': %s",
+			       k->path[LAUNCH_PATH_VMM], strerror(-r));
+	/* Its sockets: when it dies, those who connect must be refused. */
+	(void)close(take_fd(&k->fd[LAUNCH_FD_VSOCK_SOCK]));
+	(void)close(take_fd(&k->fd[LAUNCH_FD_VMM_SOCK]));
+	(void)close(take_fd(&k->fd[LAUNCH_FD_BOOT]));
+	k->pidfd = pidfd_open(k->rec->vmm_pid, 0);
+	if (k->pidfd < 0)
+		return err_set(e, -errno, "pidfd: %s", strerror(errno));
+	r = loop_add(&k->loop, &k->vmm_io, k->pidfd, EPOLLIN, on_vmm_end);
+	if (r == 0)
+		r = loop_add(&k->loop, &k->stderr_io, k->stderr_fd, EPOLLIN,
+			     on_stderr);
+	return r < 0 ? err_set(e, r, "keeper: %s", strerror(-r)) : 0;
+}
+
+void monitor_kill(struct keeper *k)
+{
+	if (k->gone || k->killed)
+		return;
+	k->killed = true;
+	(void)pidfd_send_signal(k->pidfd, SIGKILL, NULL, 0);
+}
+
+/* ---- How it ended ---- */
+
+/* The last line it said, without its name in front, escaped. */
+static const char *last_words(struct keeper *k)
+{
+	static const char me[] = "hutch-vmm: ";
+	const char *buf = k->stderr_buf, *p;
+	size_t len = k->stderr_len;
+
+	while (len && buf[len - 1] == '\n')
+		len--;
+	p = memrchr(buf, '\n', len);
+	if (p) {
+		len -= (size_t)(p + 1 - buf);
+		buf = p + 1;
+	}
+	if (len >= sizeof(me) - 1 && memcmp(buf, me, sizeof(me) - 1) == 0) {
+		buf += sizeof(me) - 1;
+		len -= sizeof(me) - 1;
+	}
+	return log_escape(k->cause_buf, sizeof(k->cause_buf), buf, len);
+}
+
+static struct cause from_status(struct keeper *k, int code)
+{
+	struct cause c = { .reason = HUTCH_REASON_STOPPED };
+
+	switch (code) {
+	case VMM_POWEROFF:
+		c.text = "powered off from inside";
+		break;
+	case VMM_RESET:
+		c.text = "reset from inside";
+		break;
+	case VMM_PANIC:
+		c.reason = HUTCH_REASON_GUEST_PANIC;
+		break;
+	case VMM_CRASH:
+		c.reason = HUTCH_REASON_GUEST_CRASH;
+		break;
+	case VMM_STOPPED:
+		c.text = "the monitor was told to end";
+		break;
+	case VMM_HOST_ERROR:
+	case VMM_USAGE:
+		c.reason = HUTCH_REASON_HOST_ERROR;
+		c.text = last_words(k);
+		break;
+	default:
+		c.reason = HUTCH_REASON_HOST_ERROR;
+		(void)snprintf(k->cause_buf, sizeof(k->cause_buf),
+			       "hutch-vmm ended with status %d", code);
+		c.text = k->cause_buf;
+	}
+	return c;
+}
+
+static bool is_of_main(enum hutch_reason r)
+{
+	return r == HUTCH_REASON_EXITED || r == HUTCH_REASON_KILLED ||
+	       r == HUTCH_REASON_OOM;
+}
+
+struct cause monitor_verdict(struct keeper *k)
+{
+	struct cause c = k->cause;
+
+	for (int i = 0; i < KEEPER_STDERR_MAX && read_stderr(k) > 0; i++)
+		continue;
+	if (is_of_main(c.reason))
+		return c;
+	if (WIFSIGNALED(k->status)) {
+		int sig = WTERMSIG(k->status);
+
+		if (k->killed && sig == SIGKILL &&
+		    c.reason != HUTCH_REASON_NONE)
+			return c;
+		return (struct cause){ .reason = HUTCH_REASON_VMM_CRASH,
+				       .signal = sig };
+	}
+	if (c.reason != HUTCH_REASON_NONE &&
+	    WEXITSTATUS(k->status) != VMM_HOST_ERROR)
+		return c;
+	return from_status(k, WEXITSTATUS(k->status));
+}

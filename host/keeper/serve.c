@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* host/keeper/serve.c - answer on keeper.sock; verbs in host/lib/kcall.h */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "host/keeper/keeper.h"
+
+#define GRACE_MAX_MS 86400000u
+
+enum waits {
+	WAITS_NOT,
+	WAITS_READY,
+	WAITS_EXIT
+};
+
+/**
+ * struct client - One connection
+ * @free:	It goes when the batch of events is over
+ * @len:	Bytes of a request so far
+ */
+struct client {
+	struct loop_io io;
+	struct list link;
+	struct loop_defer free;
+	struct keeper *k;
+	enum waits waits;
+	size_t len;
+	char line[KEEPER_LINE_MAX];
+};
+
+static void free_client(struct loop_defer *d)
+{
+	free(container_of(d, struct client, free));
+}
+
+static void drop(struct client *c)
+{
+	int fd = c->io.fd;
+
+	if (!c->io.loop)
+		return;
+	loop_del(&c->io);
+	(void)close(fd);
+	list_del(&c->link);
+	c->k->n_clients--;
+	loop_defer(&c->k->loop, &c->free, free_client);
+}
+
+static void answer(struct client *c, struct ctl_out *o)
+{
+	int len = ctl_end(o);
+
+	c->waits = WAITS_NOT;
+	/* A client that does not read its answers gets no more of them. */
+	if (len < 0 || send(c->io.fd, o->buf, (size_t)len,
+			    MSG_NOSIGNAL | MSG_DONTWAIT) != len)
+		drop(c);
+}
+
+static void answer_ok(struct client *c)
+{
+	struct ctl_out o;
+
+	ctl_begin(&o, "ok");
+	answer(c, &o);
+}
+
+static void answer_error(struct client *c, int code, const char *sentence)
+{
+	struct ctl_out o;
+
+	ctl_error(&o, code, sentence);
+	answer(c, &o);
+}
+
+/* ---- Verbs ---- */
+
+static void do_status(struct client *c)
+{
+	const struct hutch_record *rec = c->k->rec;
+	struct ctl_out o;
+
+	ctl_begin(&o, "ok");
+	ctl_add(&o, "state", hutch_state_name(rec->state));
+	ctl_add_u64(&o, "vmm_pid", (uint64_t)rec->vmm_pid);
+	ctl_add_u64(&o, "ready", c->k->ready);
+	answer(c, &o);
+}
+
+static void do_wait(struct client *c, const struct ctl_msg *m)
+{
+	const char *what = ctl_get(m, "for");
+
+	if (what && strcmp(what, "exit") == 0)
+		c->waits = WAITS_EXIT;
+	else if (!what || strcmp(what, "ready") != 0)
+		answer_error(c, -EINVAL, "wait: use for=ready or for=exit");
+	else if (c->k->ready)
+		answer_ok(c);
+	else
+		c->waits = WAITS_READY;
+}
+
+static void do_stop(struct client *c, const struct ctl_msg *m)
+{
+	static const struct cause asked = {
+		.reason = HUTCH_REASON_STOPPED,
+		.text = "stop",
+	};
+	uint64_t grace = c->k->rec->grace_ms;
+	int r = ctl_get_u64(m, "grace_ms", &grace);
+
+	if ((r < 0 && r != -ENOENT) || grace > GRACE_MAX_MS) {
+		answer_error(c, -EINVAL,
+			     "stop: grace_ms is not in 0..86400000");
+		return;
+	}
+	c->waits = WAITS_EXIT;
+	keeper_end(c->k, &asked, (int)grace);
+}
+
+static void do_kill(struct client *c)
+{
+	static const struct cause asked = {
+		.reason = HUTCH_REASON_STOPPED,
+		.text = "kill",
+	};
+
+	c->waits = WAITS_EXIT;
+	keeper_end(c->k, &asked, -1);
+}
+
+static void do_line(struct client *c, size_t len)
+{
+	struct ctl_msg m;
+	struct err e;
+
+	if (ctl_parse(c->line, len, &m, &e) < 0)
+		answer_error(c, -EBADMSG, e.msg);
+	else if (c->waits != WAITS_NOT)
+		drop(c); /* one request at a time */
+	else if (strcmp(m.verb, "status") == 0)
+		do_status(c);
+	else if (strcmp(m.verb, "wait") == 0)
+		do_wait(c, &m);
+	else if (strcmp(m.verb, "stop") == 0)
+		do_stop(c, &m);
+	else if (strcmp(m.verb, "kill") == 0)
+		do_kill(c);
+	else
+		answer_error(c, -EINVAL, "unknown verb");
+}
+
+/* ---- Connections ---- */
+
+static void on_client(struct loop_io *io, uint32_t events)
+{
+	struct client *c = container_of(io, struct client, io);
+	ssize_t n = recv(io->fd, c->line + c->len, sizeof(c->line) - 1 - c->len,
+			 MSG_DONTWAIT);
+	char *nl;
+
+	(void)events;
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n <= 0) {
+		drop(c);
+		return;
+	}
+	c->len += (size_t)n;
+	while (c->io.loop && (nl = memchr(c->line, '\n', c->len))) {
+		size_t used = (size_t)(nl + 1 - c->line);
+
+		do_line(c, used - 1);
+		c->len -= used;
+		memmove(c->line, c->line + used, c->len);
+	}
+	if (c->io.loop && c->len == sizeof(c->line) - 1)
+		drop(c);
+}
+
+static void on_listen(struct loop_io *io, uint32_t events)
+{
+	struct keeper *k = container_of(io, struct keeper, listen_io);
+	int fd = accept4(io->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	struct client *c;
+
+	(void)events;
+	if (fd < 0)
+		return;
+	c = k->n_clients < KEEPER_CLIENTS_MAX ? calloc(1, sizeof(*c)) : NULL;
+	if (!c || loop_add(&k->loop, &c->io, fd, EPOLLIN, on_client) < 0) {
+		(void)close(fd);
+		free(c);
+		return;
+	}
+	c->k = k;
+	list_add_tail(&k->clients, &c->link);
+	k->n_clients++;
+}
+
+int serve_start(struct keeper *k, struct err *e)
+{
+	int r = loop_add(&k->loop, &k->listen_io, k->fd[LAUNCH_FD_KEEPER_SOCK],
+			 EPOLLIN, on_listen);
+
+	return r < 0 ? err_set(e, r, "keeper: %s", strerror(-r)) : 0;
+}
+
+void serve_ready(struct keeper *k)
+{
+	struct list *p, *n;
+
+	list_for_each_safe (p, n, &k->clients) {
+		struct client *c = list_entry(p, struct client, link);
+
+		if (c->waits == WAITS_READY)
+			answer_ok(c);
+	}
+}
+
+static void tell_end(struct client *c, const struct hutch_record *rec)
+{
+	char text[512];
+	struct ctl_out o;
+
+	if (c->waits == WAITS_READY) {
+		char why[600];
+
+		(void)snprintf(why, sizeof(why), "VM '%s' has ended: %s",
+			       rec->name,
+			       hutch_reason_text(rec, text, sizeof(text)));
+		answer_error(c, -ESRCH, why);
+		return;
+	}
+	ctl_begin(&o, "ok");
+	ctl_add(&o, "reason", hutch_reason_name(rec->reason));
+	if (rec->exit_code >= 0)
+		ctl_add_u64(&o, "exit_code", (uint64_t)rec->exit_code);
+	ctl_add_u64(&o, "signal", (uint64_t)rec->signal);
+	ctl_add_u64(&o, "ended", (uint64_t)rec->ended_ns);
+	if (*rec->text)
+		ctl_add(&o, "text", rec->text);
+	answer(c, &o);
+}
+
+void serve_exit(struct keeper *k)
+{
+	struct list *p, *n;
+
+	/* Those still in the backlog have waited too. */
+	for (unsigned int i = 0; i < KEEPER_CLIENTS_MAX; i++)
+		on_listen(&k->listen_io, 0);
+	list_for_each_safe (p, n, &k->clients) {
+		struct client *c = list_entry(p, struct client, link);
+
+		if (c->waits == WAITS_NOT)
+			on_client(&c->io, 0);
+	}
+	list_for_each_safe (p, n, &k->clients) {
+		struct client *c = list_entry(p, struct client, link);
+
+		if (c->waits != WAITS_NOT)
+			tell_end(c, k->rec);
+	}
+}
+
+void serve_close(struct keeper *k)
+{
+	struct list *p, *n;
+
+	list_for_each_safe (p, n, &k->clients)
+		drop(list_entry(p, struct client, link));
+	loop_del(&k->listen_io);
+	/* What is deferred runs at the end of a step. */
+	if (k->loop.epfd >= 0 && loop_step(&k->loop, 0) < 0)
+		return;
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* host/lib/execmsg.c - see execmsg.h */
+#include <errno.h>
+#include <string.h>
+
+#include "common/log.h"
+#include "common/wire.h"
+#include "host/lib/execmsg.h"
+#include "host/lib/internal.h"
+
+#define EXEC_FLAGS                                                 \
+	(HUTCH_EXEC_STDIN | HUTCH_EXEC_TTY | HUTCH_EXEC_COMBINED | \
+	 HUTCH_EXEC_STDOUT_NULL | HUTCH_EXEC_STDERR_NULL |         \
+	 HUTCH_EXEC_CLEAR_ENV | HUTCH_EXEC_MAIN)
+
+int execmsg_check_env(const char *const *env, struct err *e)
+{
+	char q[64];
+
+	if (strv_len(env) > WIRE_ENVC_MAX)
+		return err_set(e, -EINVAL,
+			       "environment: %zu variables are more than %u",
+			       strv_len(env), WIRE_ENVC_MAX);
+	for (size_t i = 0; env && env[i]; i++)
+		if (env[i][0] == '=' || !strchr(env[i], '='))
+			return err_set(e, -EINVAL,
+				       "environment: '%s' is not NAME=VALUE",
+				       log_escape(q, sizeof(q), env[i],
+						  strlen(env[i])));
+	return 0;
+}
+
+int execmsg_check_ids(const char *user, const char *workdir, struct err *e)
+{
+	char q[64];
+
+	if (user && strlen(user) > WIRE_USER_MAX)
+		return err_set(e, -EINVAL, "user: longer than %u bytes",
+			       WIRE_USER_MAX);
+	if (workdir && *workdir && *workdir != '/')
+		return err_set(
+			e, -EINVAL,
+			"working folder '%s' is not an absolute path",
+			log_escape(q, sizeof(q), workdir, strlen(workdir)));
+	if (workdir && strlen(workdir) > WIRE_PATH_MAX)
+		return err_set(e, -EINVAL,
+			       "working folder: longer than %u bytes",
+			       WIRE_PATH_MAX);
+	return 0;
+}
+
+int execmsg_check(const struct hutch_exec_opts *o, struct err *e)
+{
+	int r;
+
+	if (o->flags & ~EXEC_FLAGS)
+		return err_set(e, -EINVAL, "exec: unknown flags %#x",
+			       o->flags & ~EXEC_FLAGS);
+	if (strv_len(o->argv) == 0 || !*o->argv[0])
+		return err_set(e, -EINVAL, "exec: no command given");
+	if (strv_len(o->argv) > WIRE_ARGC_MAX)
+		return err_set(e, -EINVAL,
+			       "exec: %zu arguments are more than %u",
+			       strv_len(o->argv), WIRE_ARGC_MAX);
+	if (o->grace_ms > WIRE_GRACE_MAX_MS)
+		return err_set(e, -EINVAL, "exec: grace of %u ms is too long",
+			       o->grace_ms);
+	r = execmsg_check_env(o->env, e);
+	return r < 0 ? r : execmsg_check_ids(o->user, o->workdir, e);
+}
+
+static uint32_t wire_flags(unsigned int flags)
+{
+	static const struct {
+		unsigned int ours;
+		uint32_t wire;
+	} map[] = {
+		{ HUTCH_EXEC_STDIN, WIRE_EXEC_STDIN },
+		{ HUTCH_EXEC_TTY, WIRE_EXEC_PTY },
+		{ HUTCH_EXEC_COMBINED, WIRE_EXEC_COMBINED },
+		{ HUTCH_EXEC_STDOUT_NULL, WIRE_EXEC_STDOUT_NULL },
+		{ HUTCH_EXEC_STDERR_NULL, WIRE_EXEC_STDERR_NULL },
+		{ HUTCH_EXEC_CLEAR_ENV, WIRE_EXEC_ENV_CLEAR },
+		{ HUTCH_EXEC_MAIN, WIRE_EXEC_MAIN },
+	};
+	uint32_t w = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(map); i++)
+		if (flags & map[i].ours)
+			w |= map[i].wire;
+	return w;
+}
+
+/* A message only borrows its strings, its lists are just not const. */
+static const char **borrow(const char *const *v)
+{
+	const char **w;
+
+	memcpy(&w, &v, sizeof(v));
+	return w;
+}
+
+static int finish(size_t size, uint8_t **ret)
+{
+	if (size > WIRE_HDR_LEN + WIRE_MSG_MAX)
+		return -E2BIG;
+	*ret = malloc(size);
+	return *ret ? 0 : -ENOMEM;
+}
+
+static int too_big(int r, size_t size, struct err *e)
+{
+	if (r == -ENOMEM)
+		return err_set(e, r, "no memory");
+	return err_set(e, r,
+		       "arguments and environment: %zu bytes are more than %u",
+		       size, WIRE_MSG_MAX);
+}
+
+int execmsg_make(const struct hutch_exec_opts *o, uint8_t **ret,
+		 size_t *ret_len, struct err *e)
+{
+	const bool tty = o->flags & HUTCH_EXEC_TTY;
+	const struct msg_exec m = {
+		.flags = wire_flags(o->flags),
+		.grace_ms = o->grace_ms ? o->grace_ms : EXECMSG_GRACE_MS,
+		.timeout_ms = o->timeout_ms,
+		.cols = tty ? o->cols : 0,
+		.rows = tty ? o->rows : 0,
+		.argc = (uint32_t)strv_len(o->argv),
+		.envc = (uint32_t)strv_len(o->env),
+		.id = "",
+		.user = o->user ? o->user : "",
+		.cwd = o->workdir ? o->workdir : "",
+		.argv = borrow(o->argv),
+		.env = borrow(o->env),
+	};
+	size_t size = wire_exec_size(&m);
+	uint8_t *buf;
+	struct wr wr;
+	int r = finish(size, &buf);
+
+	if (r < 0)
+		return too_big(r, size, e);
+	wr = wr_init(buf, size);
+	wire_exec_put(&wr, &m);
+	bug_on(wr_end(&wr) != (ptrdiff_t)size);
+	*ret = buf;
+	*ret_len = size;
+	return 0;
+}
+
+int execmsg_make_boot(const struct hutch_start_opts *o, const char *hostname,
+		      uint8_t **ret, size_t *ret_len, struct err *e)
+{
+	const struct msg_boot m = {
+		.root = WIRE_ROOT_BUILTIN,
+		.envc = (uint32_t)strv_len(o->env),
+		.hostname = hostname,
+		.cwd = o->workdir ? o->workdir : "",
+		.user = o->user ? o->user : "",
+		.env = borrow(o->env),
+	};
+	size_t size = wire_boot_size(&m);
+	uint8_t *buf;
+	struct wr wr;
+	int r = finish(size, &buf);
+
+	if (r < 0)
+		return too_big(r, size, e);
+	wr = wr_init(buf, size);
+	wire_boot_put(&wr, &m);
+	bug_on(wr_end(&wr) != (ptrdiff_t)size);
+	*ret = buf;
+	*ret_len = size;
+	return 0;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* host/lib/internal.h - what the files of libhutch and the keeper share */
+#ifndef HUTCH_HOST_LIB_INTERNAL_H
+#define HUTCH_HOST_LIB_INTERNAL_H
+
+#include "common/err.h"
+#include "host/lib/hutch.h"
+
+_Static_assert(sizeof(struct err) == sizeof(struct hutch_err) &&
+		       ERR_MSG_MAX == HUTCH_ERR_MAX,
+	       "the public error object is ours under another name");
+
+/** err_of() - The caller's error object as the kind that err_set() fills */
+static inline struct err *err_of(struct hutch_err *e)
+{
+	return (struct err *)(void *)e;
+}
+
+/**
+ * struct hutch - See hutch.h; nothing changes after hutch_open()
+ * @run_fd:	Folder of HUTCH_PATH_RUN
+ * @state_fd:	Folder of HUTCH_PATH_STATE
+ * @run:	Their paths, for people
+ * @libexec:	NULL: to be found from /proc/self/exe
+ */
+struct hutch {
+	int run_fd;
+	int state_fd;
+	char *run;
+	char *state;
+	char *data;
+	char *libexec;
+};
+
+/** struct hutch_vm - See hutch.h; @lifeline is -1 if not asked for */
+struct hutch_vm {
+	int lifeline;
+	char name[HUTCH_NAME_MAX + 1];
+};
+
+/**
+ * opts_take() - Copy a caller's options into a struct of today's size
+ * @size:	What the caller has compiled, the first field of @src
+ *
+ * Return: 0; -EINVAL if @size is nonsense or has fields we do not know
+ */
+MUST_CHECK int opts_take(void *dst, size_t dst_size, const void *src,
+			 size_t size, struct err *e);
+
+/** name_check() - 0, or -EINVAL with a sentence */
+MUST_CHECK int name_check(const char *name, struct err *e);
+
+/** strv_len() - Strings in a list that ends in NULL; 0 for no list */
+size_t strv_len(const char *const *v);
+
+/** now_ns() - CLOCK_REALTIME in nanoseconds */
+int64_t now_ns(void);
+
+#endif

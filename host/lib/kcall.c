@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* host/lib/kcall.c - see kcall.h */
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#include "common/loop.h"
+#include "common/unix.h"
+#include "host/lib/internal.h"
+#include "host/lib/kcall.h"
+#include "host/lib/names.h"
+#include "host/lib/record.h"
+#include "host/lib/vmdir.h"
+
+#define NS_PER_MS 1000000ull
+
+/* A keeper that dies closes its sockets a moment before its lock. */
+#define LOCK_STEP_MS 5
+#define LOCK_STEPS   1000
+
+int kcall_send(int run_fd, const char *verb, const char *key, const char *arg,
+	       struct err *e)
+{
+	auto_fd int fd =
+		unix_connect(run_fd, VMDIR_KEEPER_SOCK, SOCK_STREAM, e);
+	struct ctl_out o;
+	int len;
+
+	if (fd < 0)
+		return fd;
+	ctl_begin(&o, verb);
+	if (key)
+		ctl_add(&o, key, arg);
+	len = ctl_end(&o);
+	bug_on(len < 0);
+	/* A new socket has room for a line: all of it goes or none. */
+	if (send(fd, o.buf, (size_t)len, MSG_NOSIGNAL) != len)
+		return err_set(e, -EPIPE, "the VM's keeper does not listen");
+	return take_fd(&fd);
+}
+
+/* Milliseconds until @end, at most INT_MAX; -1 if it is never. */
+static int left_ms(int timeout_ms, uint64_t end)
+{
+	uint64_t now = loop_now_ns();
+
+	if (timeout_ms < 0)
+		return -1;
+	return now >= end ? 0 : (int)((end - now) / NS_PER_MS + 1);
+}
+
+static int parse_answer(char *line, size_t len, struct ctl_msg *ret,
+			struct err *e)
+{
+	int r = ctl_parse(line, len, ret, e);
+
+	if (r < 0)
+		return err_wrap(e, r, "the VM's keeper answers nonsense");
+	if (strcmp(ret->verb, "error") == 0)
+		return err_set(e, ctl_errno_code(ret->code), "%s",
+			       ret->sentence);
+	return 0;
+}
+
+int kcall_answer(int fd, int timeout_ms, char line[CTL_LINE_MAX],
+		 struct ctl_msg *ret, struct err *e)
+{
+	uint64_t end = loop_now_ns() + (uint64_t)MAX(timeout_ms, 0) * NS_PER_MS;
+	size_t len = 0;
+
+	for (;;) {
+		struct pollfd p = { .fd = fd, .events = POLLIN };
+		int k = poll(&p, 1, left_ms(timeout_ms, end));
+		const char *nl;
+		ssize_t n;
+
+		if (k < 0 && errno == EINTR)
+			continue;
+		if (k == 0)
+			return err_set(e, -ETIMEDOUT, "no answer after %d ms",
+				       timeout_ms);
+		n = recv(fd, line + len, CTL_LINE_MAX - 1 - len, 0);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return err_set(e, -EPIPE, "the VM's keeper is gone");
+		len += (size_t)n;
+		nl = memchr(line, '\n', len);
+		if (nl)
+			return parse_answer(line, (size_t)(nl - line), ret, e);
+		if (len == CTL_LINE_MAX - 1)
+			return err_set(e, -EBADMSG,
+				       "the VM's keeper answers too much");
+	}
+}
+
+void kcall_apply_exit(const struct ctl_msg *m, struct hutch_record *rec)
+{
+	const char *reason = ctl_get(m, "reason");
+	const char *text = ctl_get(m, "text");
+	int k = reason ? reason_from_name(reason) : -1;
+	uint64_t v;
+
+	rec->state = HUTCH_STATE_STOPPED;
+	rec->reason = k > 0 ? (enum hutch_reason)k : HUTCH_REASON_LOST;
+	rec->exit_code = -1;
+	if (k == HUTCH_REASON_EXITED && ctl_get_u64(m, "exit_code", &v) == 0)
+		rec->exit_code = (int)v;
+	if (ctl_get_u64(m, "signal", &v) == 0)
+		rec->signal = (int)v;
+	if (ctl_get_u64(m, "ended", &v) == 0)
+		rec->ended_ns = (int64_t)v;
+	record_set_text(rec, text ? text : "", text ? strlen(text) : 0);
+	rec->keeper_pid = 0;
+	rec->vmm_pid = 0;
+}
+
+/* Return: 0 with a record that is final; -EAGAIN: not yet; or -errno. */
+static int read_final(struct hutch *h, const char *name,
+		      struct hutch_record **ret, struct err *e)
+{
+	struct hutch_record *rec = NULL;
+	int r = vmdir_read(h, name, &rec, e);
+
+	if (r < 0)
+		return r;
+	if (rec->state == HUTCH_STATE_STOPPED) {
+		*ret = rec;
+		return 0;
+	}
+	hutch_record_free(rec);
+	return -EAGAIN;
+}
+
+static int await_lock(struct hutch *h, const char *name,
+		      struct hutch_record **ret, struct err *e)
+{
+	static const struct timespec step = { .tv_nsec = LOCK_STEP_MS *
+							 1000000l };
+
+	for (int i = 0; i < LOCK_STEPS; i++) {
+		int r = read_final(h, name, ret, e);
+
+		if (r != -EAGAIN)
+			return r;
+		(void)nanosleep(&step, NULL);
+	}
+	return err_set(e, -ETIMEDOUT, "the keeper of '%s' does not answer",
+		       name);
+}
+
+/* What an answer says, in the record on disk or, if that is gone, a new one. */
+static int apply(struct hutch *h, const char *name, const struct ctl_msg *m,
+		 struct hutch_record **ret, struct err *e)
+{
+	int r = vmdir_read(h, name, ret, e);
+	struct hutch_record *rec;
+
+	if (r != -ENOENT) {
+		if (r == 0)
+			kcall_apply_exit(m, *ret);
+		return r;
+	}
+	rec = record_new();
+	if (!rec)
+		return err_set(e, -ENOMEM, "no memory");
+	(void)snprintf(rec->name, sizeof(rec->name), "%s", name);
+	kcall_apply_exit(m, rec);
+	*ret = rec;
+	return 0;
+}
+
+int kcall_await_end(struct hutch *h, const char *name, int fd, int timeout_ms,
+		    struct hutch_record **ret, struct err *e)
+{
+	auto_free char *line = NULL;
+	struct ctl_msg m;
+	int r = -EPIPE;
+
+	if (fd >= 0) {
+		line = malloc(CTL_LINE_MAX);
+		if (!line)
+			return err_set(e, -ENOMEM, "no memory");
+		r = kcall_answer(fd, timeout_ms, line, &m, e);
+	}
+	if (r == 0)
+		return apply(h, name, &m, ret, e);
+	if (r == -ETIMEDOUT)
+		return r;
+	/* No keeper, or none any more: the record and the lock will tell. */
+	return await_lock(h, name, ret, e);
+}
+
+int kcall_ended(const struct hutch_record *rec, struct err *e)
+{
+	char buf[RECORD_TEXT + 32];
+
+	return err_set(e, -ESRCH, "VM '%s' has ended: %s", rec->name,
+		       hutch_reason_text(rec, buf, sizeof(buf)));
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * host/lib/kcall.h - ask a VM's keeper (common/ctl.h, on RUN/NAME/keeper.sock)
+ *
+ *	status			ok state=running vmm_pid=N ready=0|1
+ *	stop grace_ms=N		answered, as wait for=exit, when it has ended
+ *	kill			likewise
+ *	wait for=ready		ok; error ESRCH if it ended first
+ *	wait for=exit		ok reason=exited exit_code=7 signal=0 ended=NS
+ *				[text=...]
+ */
+#ifndef HUTCH_HOST_LIB_KCALL_H
+#define HUTCH_HOST_LIB_KCALL_H
+
+#include "common/ctl.h"
+
+struct hutch;
+struct hutch_record;
+
+/**
+ * kcall_send() - Connect and send one request
+ * @run_fd:	Folder RUN/NAME
+ * @arg:	NULL: none; else the value of @key
+ *
+ * Return: the connection, for kcall_answer() and close(); -ENOENT or
+ *         -ECONNREFUSED if there is no keeper; or -errno
+ */
+MUST_CHECK int kcall_send(int run_fd, const char *verb, const char *key,
+			  const char *arg, struct err *e);
+
+/**
+ * kcall_answer() - Wait for the answer
+ * @timeout_ms:	-1: for ever
+ * @line:	Holds what *@ret points into
+ *
+ * Return: 0; the negative errno of an error answer; -ETIMEDOUT; -EPIPE if the
+ *         keeper went away; -EBADMSG
+ */
+MUST_CHECK int kcall_answer(int fd, int timeout_ms, char line[CTL_LINE_MAX],
+			    struct ctl_msg *ret, struct err *e);
+
+/** kcall_apply_exit() - Put an answer about the end into a record */
+void kcall_apply_exit(const struct ctl_msg *m, struct hutch_record *rec);
+
+/**
+ * kcall_await_end() - Learn how a VM has ended
+ * @fd:		Of kcall_send("wait", "for", "exit"), or -1 if that failed
+ * @timeout_ms:	-1: for ever
+ * @ret:	The record, also if the VM has been removed meanwhile
+ *
+ * Return: 0; -ETIMEDOUT; -ENOENT if nothing is known; or -errno
+ */
+MUST_CHECK int kcall_await_end(struct hutch *h, const char *name, int fd,
+			       int timeout_ms, struct hutch_record **ret,
+			       struct err *e);
+
+/** kcall_ended() - The sentence for "it has ended". Return: -ESRCH */
+int kcall_ended(const struct hutch_record *rec, struct err *e);
+
+#endif

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* host/lib/launch.c - see launch.h */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "common/io.h"
+#include "host/lib/launch.h"
+
+#define FDS_TEXT 256
+
+static int add_files(posix_spawn_file_actions_t *fa, const int *fd)
+{
+	int r = posix_spawn_file_actions_addopen(fa, 0, "/dev/null", O_RDWR, 0);
+
+	r = r ? r : posix_spawn_file_actions_adddup2(fa, 0, 1);
+	r = r ? r : posix_spawn_file_actions_adddup2(fa, 0, 2);
+	/* Onto itself: keeps the number and drops close-on-exec. */
+	for (int i = 0; r == 0 && i < LAUNCH_N_FDS; i++)
+		if (fd[i] >= 0)
+			r = posix_spawn_file_actions_adddup2(fa, fd[i], fd[i]);
+	return -r;
+}
+
+static int set_attr(posix_spawnattr_t *attr)
+{
+	sigset_t none, all;
+	int r;
+
+	(void)sigemptyset(&none);
+	(void)sigfillset(&all);
+	r = posix_spawnattr_setflags(attr, POSIX_SPAWN_SETSID |
+						   POSIX_SPAWN_SETSIGMASK |
+						   POSIX_SPAWN_SETSIGDEF);
+	r = r ? r : posix_spawnattr_setsigmask(attr, &none);
+	r = r ? r : posix_spawnattr_setsigdefault(attr, &all);
+	return -r;
+}
+
+static int fds_text(char buf[FDS_TEXT], const int *fd)
+{
+	size_t len = 0;
+
+	for (int i = 0; i < LAUNCH_N_FDS; i++) {
+		int n = snprintf(buf + len, FDS_TEXT - len, "%s%d",
+				 i ? "," : "fd=", fd[i]);
+
+		if (n < 0 || (size_t)n >= FDS_TEXT - len)
+			return -EOVERFLOW;
+		len += (size_t)n;
+	}
+	return 0;
+}
+
+static int spawn(const int *fd, char *const argv[], pid_t *pid)
+{
+	/* A minimal environment: nothing of the caller's reaches a VM. */
+	static char path[] = "PATH=/usr/sbin:/usr/bin:/sbin:/bin";
+	char *const env[] = { path, NULL };
+	posix_spawn_file_actions_t fa;
+	posix_spawnattr_t attr;
+	int r;
+
+	if (posix_spawn_file_actions_init(&fa) != 0)
+		return -ENOMEM;
+	if (posix_spawnattr_init(&attr) != 0) {
+		(void)posix_spawn_file_actions_destroy(&fa);
+		return -ENOMEM;
+	}
+	r = add_files(&fa, fd);
+	r = r < 0 ? r : set_attr(&attr);
+	r = r < 0 ? r : -posix_spawn(pid, argv[0], &fa, &attr, argv, env);
+	(void)posix_spawnattr_destroy(&attr);
+	(void)posix_spawn_file_actions_destroy(&fa);
+	return r;
+}
+
+int launch_keeper(const int fd[LAUNCH_N_FDS], char *const path[LAUNCH_N_PATHS],
+		  const char *name, struct err *e)
+{
+	char name_buf[64], fds[FDS_TEXT];
+	char *const argv[] = { path[LAUNCH_PATH_KEEPER],
+			       name_buf,
+			       fds,
+			       path[LAUNCH_PATH_KEEPER],
+			       path[LAUNCH_PATH_VMM],
+			       path[LAUNCH_PATH_AGENT],
+			       path[LAUNCH_PATH_ROOT],
+			       path[LAUNCH_PATH_KERNEL],
+			       NULL };
+	pid_t pid = -1, got;
+	int r = fds_text(fds, fd);
+
+	(void)snprintf(name_buf, sizeof(name_buf), "%s", name);
+	r = r < 0 ? r : spawn(fd, argv, &pid);
+	if (r < 0)
+		return err_set(e, r, "cannot run '%s': %s",
+			       path[LAUNCH_PATH_KEEPER], strerror(-r));
+	/* It forks and ends at once; how it ended the start pipe tells. */
+	do
+		got = waitpid(pid, NULL, 0);
+	while (got < 0 && errno == EINTR);
+	return 0;
+}
+
+int launch_await(int start_fd, struct err *e)
+{
+	char buf[LAUNCH_WORDS_MAX + 1];
+	ssize_t n = io_read_full(start_fd, buf, sizeof(buf) - 1);
+
+	if (n < 0)
+		return err_set(e, (int)n, "keeper: %s", strerror((int)-n));
+	buf[n] = '\0';
+	if (strcmp(buf, LAUNCH_OK) == 0)
+		return 0;
+	if (strncmp(buf, LAUNCH_ERROR, strlen(LAUNCH_ERROR)) == 0)
+		return err_set(e, -EIO, "%s", buf + strlen(LAUNCH_ERROR));
+	return err_set(e, -EPIPE,
+		       "hutch-keeper ended before it had started the VM");
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* host/lib/life.c - list, inspect, wait, stop, kill, rm */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/words.h"
+#include "host/lib/internal.h"
+#include "host/lib/kcall.h"
+#include "host/lib/record.h"
+#include "host/lib/vmdir.h"
+
+#define VMS_MAX        100000
+#define STOP_GRACE_MS  10000
+#define STOP_MARGIN_MS 30000 /* the keeper's own is much less */
+#define GRACE_MAX_MS   86400000
+
+/* ---- Looking ---- */
+
+void hutch_list_free(struct hutch_record **list)
+{
+	for (size_t i = 0; list && list[i]; i++)
+		hutch_record_free(list[i]);
+	free(list);
+}
+
+static int by_name(const void *a, const void *b)
+{
+	const struct hutch_record *const *x = a, *const *y = b;
+
+	return strcmp((*x)->name, (*y)->name);
+}
+
+/* Room for one more and the NULL behind it. */
+static int grow(struct hutch_record ***list, size_t n)
+{
+	struct hutch_record **more;
+
+	if (n & (n - 1)) /* doubles at each power of two */
+		return 0;
+	more = realloc(*list,
+		       (MAX(n, 1) * 2 + 1) * sizeof(struct hutch_record *));
+	if (!more)
+		return -ENOMEM;
+	*list = more;
+	return 0;
+}
+
+static int collect(struct hutch *h, DIR *dir, struct hutch_record ***ret,
+		   struct err *e)
+{
+	const struct dirent *de;
+	size_t n = 0;
+	int r = grow(ret, 0);
+
+	while (r == 0 && n < VMS_MAX && (de = readdir(dir))) {
+		(*ret)[n] = NULL;
+		if (!words_name_ok(de->d_name))
+			continue;
+		r = grow(ret, n);
+		if (r == 0)
+			r = vmdir_read(h, de->d_name, &(*ret)[n], e);
+		if (r == 0)
+			n++;
+		if (r == -ENOENT) /* removed meanwhile */
+			r = 0;
+	}
+	if (*ret)
+		(*ret)[n] = NULL;
+	if (r == -ENOMEM)
+		return err_set(e, r, "no memory");
+	return r < 0 ? r : (int)n;
+}
+
+int hutch_list(struct hutch *h, struct hutch_record ***ret, struct hutch_err *e)
+{
+	struct hutch_record **list = NULL;
+	int fd = openat(h->state_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	int n;
+
+	if (!dir) {
+		n = -errno;
+		if (fd >= 0)
+			(void)close(fd);
+		return err_set(err_of(e), n, "cannot read '%s': %s", h->state,
+			       strerror(-n));
+	}
+	n = collect(h, dir, &list, err_of(e));
+	(void)closedir(dir);
+	if (n < 0) {
+		hutch_list_free(list);
+		return n;
+	}
+	if (n > 1)
+		qsort(list, (size_t)n, sizeof(struct hutch_record *), by_name);
+	*ret = list;
+	return n;
+}
+
+int hutch_inspect(struct hutch *h, const char *name, struct hutch_record **ret,
+		  struct hutch_err *e)
+{
+	return vmdir_read(h, name, ret, err_of(e));
+}
+
+/* ---- Waiting ---- */
+
+/* Ask the keeper; no keeper is no error, then the record will tell. */
+static int ask(struct hutch *h, const char *name, const char *verb,
+	       const char *key, const char *arg, int *ret, struct err *e)
+{
+	struct vmdir d = VMDIR_INIT;
+	int r = vmdir_open(h, name, &d, e);
+
+	if (r < 0)
+		return r;
+	*ret = -1;
+	if (d.run_fd >= 0) {
+		r = kcall_send(d.run_fd, verb, key, arg, e);
+		if (r >= 0)
+			*ret = r;
+		r = r == -ENOENT || r == -ECONNREFUSED ? 0 : MIN(r, 0);
+	}
+	vmdir_close(&d);
+	return r;
+}
+
+static int await_end(struct hutch *h, const char *name, const char *verb,
+		     const char *key, const char *arg, int timeout_ms,
+		     struct hutch_record **ret, struct err *e)
+{
+	AUTO(record_freep) struct hutch_record *rec = NULL;
+	auto_fd int fd = -1;
+	int r = ask(h, name, verb, key, arg, &fd, e);
+
+	r = r < 0 ? r : kcall_await_end(h, name, fd, timeout_ms, &rec, e);
+	if (r == 0 && ret)
+		*ret = take_ptr(&rec);
+	return r;
+}
+
+static int await_ready(struct hutch *h, const char *name, int timeout_ms,
+		       struct hutch_record **ret, struct err *e)
+{
+	AUTO(record_freep) struct hutch_record *rec = NULL;
+	auto_free char *line = malloc(CTL_LINE_MAX);
+	auto_fd int fd = -1;
+	struct ctl_msg m;
+	int r = ask(h, name, "wait", "for", "ready", &fd, e);
+
+	if (!line)
+		return err_set(e, -ENOMEM, "no memory");
+	if (r < 0)
+		return r;
+	r = fd < 0 ? -EPIPE : kcall_answer(fd, timeout_ms, line, &m, e);
+	if (r == -EPIPE) {
+		r = kcall_await_end(h, name, -1, timeout_ms, &rec, e);
+		return r < 0 ? r : kcall_ended(rec, e);
+	}
+	if (r == 0 && ret)
+		return vmdir_read(h, name, ret, e);
+	return r;
+}
+
+int hutch_wait(struct hutch *h, const char *name, enum hutch_wait what,
+	       int timeout_ms, struct hutch_record **ret, struct hutch_err *e)
+{
+	switch (what) {
+	case HUTCH_WAIT_READY:
+		return await_ready(h, name, timeout_ms, ret, err_of(e));
+	case HUTCH_WAIT_EXIT:
+		return await_end(h, name, "wait", "for", "exit", timeout_ms,
+				 ret, err_of(e));
+	case HUTCH_WAIT_STARTED:
+	default:
+		return err_set(err_of(e), -EINVAL, "wait: %d is not known",
+			       (int)what);
+	}
+}
+
+/* ---- Ending ---- */
+
+int hutch_stop(struct hutch *h, const char *name, int grace_ms,
+	       struct hutch_err *e)
+{
+	int grace = grace_ms < 0 ? STOP_GRACE_MS : MIN(grace_ms, GRACE_MAX_MS);
+	char arg[16];
+
+	(void)snprintf(arg, sizeof(arg), "%d", grace);
+	return await_end(h, name, "stop", "grace_ms", arg,
+			 grace + STOP_MARGIN_MS, NULL, err_of(e));
+}
+
+int hutch_kill(struct hutch *h, const char *name, struct hutch_err *e)
+{
+	struct hutch_record *rec = NULL;
+	int r = vmdir_read(h, name, &rec, err_of(e));
+
+	if (r < 0)
+		return r;
+	if (rec->state == HUTCH_STATE_STOPPED)
+		r = kcall_ended(rec, err_of(e));
+	hutch_record_free(rec);
+	if (r < 0)
+		return r;
+	return await_end(h, name, "kill", NULL, NULL, STOP_MARGIN_MS, NULL,
+			 err_of(e));
+}
+
+static int rm_stopped(struct hutch *h, const char *name, struct err *e)
+{
+	struct vmdir d = VMDIR_INIT;
+	int r = vmdir_lock(h, name, &d, e);
+
+	if (r == -EWOULDBLOCK)
+		return err_set(e, -EBUSY,
+			       "VM '%s' is alive: stop it first, or force",
+			       name);
+	if (r == 0)
+		r = vmdir_remove(h->run_fd, h->state_fd, &d, e);
+	vmdir_close(&d);
+	return r;
+}
+
+int hutch_rm(struct hutch *h, const char *name, unsigned int flags,
+	     struct hutch_err *e)
+{
+	struct hutch_record *rec = NULL;
+	int alive, r;
+
+	if (flags & ~HUTCH_RM_FORCE)
+		return err_set(err_of(e), -EINVAL, "rm: unknown flags %#x",
+			       flags & ~HUTCH_RM_FORCE);
+	r = vmdir_read(h, name, &rec, err_of(e));
+	if (r < 0)
+		return r;
+	alive = rec->state != HUTCH_STATE_STOPPED;
+	hutch_record_free(rec);
+	if (alive && (flags & HUTCH_RM_FORCE)) {
+		r = hutch_kill(h, name, e);
+		/* It may have ended, or have gone, by itself. */
+		if (r == -ENOENT)
+			return 0;
+		if (r < 0 && r != -ESRCH)
+			return r;
+	}
+	return rm_stopped(h, name, err_of(e));
+}

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* host/lib/names.c - see names.h, and the words of hutch.h */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/log.h"
+#include "common/words.h"
+#include "host/lib/internal.h"
+#include "host/lib/names.h"
+
+#define NS_PER_S  1000000000ll
+#define NS_PER_MS 1000000ull
+
+static const char *const state_names[] = {
+	[HUTCH_STATE_STARTING] = "starting",
+	[HUTCH_STATE_RUNNING] = "running",
+	[HUTCH_STATE_STOPPING] = "stopping",
+	[HUTCH_STATE_STOPPED] = "stopped",
+};
+
+static const char *const reason_names[] = {
+	[HUTCH_REASON_NONE] = "",
+	[HUTCH_REASON_EXITED] = "exited",
+	[HUTCH_REASON_KILLED] = "killed",
+	[HUTCH_REASON_OOM] = "oom",
+	[HUTCH_REASON_GUEST_PANIC] = "guest-panic",
+	[HUTCH_REASON_GUEST_CRASH] = "guest-crash",
+	[HUTCH_REASON_TIMEOUT] = "timeout",
+	[HUTCH_REASON_STOPPED] = "stopped",
+	[HUTCH_REASON_VMM_CRASH] = "vmm-crash",
+	[HUTCH_REASON_HOST_ERROR] = "host-error",
+	[HUTCH_REASON_LOST] = "lost",
+};
+
+const char *hutch_state_name(enum hutch_state state)
+{
+	if ((unsigned int)state >= ARRAY_LEN(state_names) ||
+	    !state_names[state])
+		return "?";
+	return state_names[state];
+}
+
+const char *hutch_reason_name(enum hutch_reason reason)
+{
+	return (unsigned int)reason >= ARRAY_LEN(reason_names)
+		       ? "?"
+		       : reason_names[reason];
+}
+
+static int find(const char *s, const char *const *names, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (names[i] && strcmp(s, names[i]) == 0)
+			return (int)i;
+	return -1;
+}
+
+int state_from_name(const char *s)
+{
+	return find(s, state_names, ARRAY_LEN(state_names));
+}
+
+int reason_from_name(const char *s)
+{
+	return find(s, reason_names, ARRAY_LEN(reason_names));
+}
+
+/* The detail that goes in brackets; "" if there is none. */
+static const char *detail(const struct hutch_record *rec, char num[16])
+{
+	int v = rec->reason == HUTCH_REASON_EXITED ? rec->exit_code
+						   : rec->signal;
+
+	switch (rec->reason) {
+	case HUTCH_REASON_EXITED:
+	case HUTCH_REASON_KILLED:
+	case HUTCH_REASON_OOM:
+	case HUTCH_REASON_VMM_CRASH:
+		(void)snprintf(num, 16, "%d", v);
+		return num;
+	default:
+		return rec->text ? rec->text : "";
+	}
+}
+
+char *hutch_reason_text(const struct hutch_record *rec, char *buf, size_t len)
+{
+	char num[16];
+	const char *d = detail(rec, num);
+
+	if (rec->reason == HUTCH_REASON_NONE)
+		(void)snprintf(buf, len, "%s", hutch_state_name(rec->state));
+	else if (*d)
+		(void)snprintf(buf, len, "%s(%s)",
+			       hutch_reason_name(rec->reason), d);
+	else
+		(void)snprintf(buf, len, "%s", hutch_reason_name(rec->reason));
+	return buf;
+}
+
+/* Seconds and nanoseconds such that the latter are never negative. */
+static void split_ns(int64_t ns, struct tm *tm, int64_t *ret_ns)
+{
+	time_t s = ns / NS_PER_S;
+
+	*ret_ns = ns % NS_PER_S;
+	if (*ret_ns < 0) {
+		*ret_ns += NS_PER_S;
+		s--;
+	}
+	/* A year in int: 64 bits of nanoseconds span 584 of them. */
+	bug_on(!gmtime_r(&s, tm));
+}
+
+static void put_time(int64_t ns, char *buf, size_t len, int decimals,
+		     int64_t unit)
+{
+	struct tm tm;
+	int64_t frac;
+
+	split_ns(ns, &tm, &frac);
+	(void)snprintf(buf, len, "%04d-%02d-%02dT%02d:%02d:%02d.%0*lldZ",
+		       tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday, tm.tm_hour,
+		       tm.tm_min, tm.tm_sec, decimals,
+		       (long long)(frac / unit));
+}
+
+const char *rfc3339_text(int64_t ns, char buf[RFC3339_LEN])
+{
+	put_time(ns, buf, RFC3339_LEN, 9, 1);
+	return buf;
+}
+
+char *hutch_time_text(int64_t time_ns, char *buf, size_t len)
+{
+	if (len)
+		buf[0] = '\0';
+	if (time_ns)
+		put_time(time_ns, buf, len, 3, (int64_t)NS_PER_MS);
+	return buf;
+}
+
+/* Digits at *s, as many as @n, then @after. Return: the number or -1. */
+static int number(const char **s, int n, char after)
+{
+	int v = 0;
+
+	for (; n > 0; n--, (*s)++) {
+		if (**s < '0' || **s > '9')
+			return -1;
+		v = v * 10 + (**s - '0');
+	}
+	return *(*s)++ == after ? v : -1;
+}
+
+int rfc3339_parse(const char *s, int64_t *ret)
+{
+	static const struct {
+		int digits, min, max;
+		char after;
+	} part[] = {
+		{ 4, 1970, 2261, '-' },   { 2, 1, 12, '-' }, { 2, 1, 31, 'T' },
+		{ 2, 0, 23, ':' },        { 2, 0, 59, ':' }, { 2, 0, 60, '.' },
+		{ 9, 0, 999999999, 'Z' },
+	};
+	int v[ARRAY_LEN(part)];
+	struct tm tm = { 0 };
+
+	for (size_t i = 0; i < ARRAY_LEN(part); i++) {
+		/* A terminating NUL is no digit and no @after: it stops us. */
+		v[i] = number(&s, part[i].digits, part[i].after);
+		if (v[i] < part[i].min || v[i] > part[i].max)
+			return -EINVAL;
+	}
+	if (*s)
+		return -EINVAL;
+	tm.tm_year = v[0] - 1900;
+	tm.tm_mon = v[1] - 1;
+	tm.tm_mday = v[2];
+	tm.tm_hour = v[3];
+	tm.tm_min = v[4];
+	tm.tm_sec = v[5];
+	*ret = timegm(&tm) * NS_PER_S + v[6];
+	return 0;
+}
+
+/* ---- Words of hutch.h ---- */
+
+const char *hutch_version(void)
+{
+	return HUTCH_VERSION;
+}
+
+int hutch_parse_size(const char *what, const char *s, uint64_t *ret,
+		     struct hutch_err *e)
+{
+	return words_size(what, s, ret, err_of(e));
+}
+
+int hutch_parse_duration(const char *what, const char *s, uint64_t *ret_ms,
+			 struct hutch_err *e)
+{
+	uint64_t ns;
+	int r = words_duration(what, s, &ns, err_of(e));
+
+	if (r == 0)
+		*ret_ms = ns / NS_PER_MS + (ns % NS_PER_MS != 0);
+	return r;
+}
+
+int hutch_parse_uint(const char *what, const char *s, uint64_t min,
+		     uint64_t max, uint64_t *ret, struct hutch_err *e)
+{
+	return words_uint(what, s, min, max, ret, err_of(e));
+}
+
+int hutch_name_ok(const char *s)
+{
+	return words_name_ok(s);
+}
+
+char *hutch_escape(char *dst, size_t cap, const char *src, size_t len)
+{
+	return log_escape(dst, cap, src, len);
+}
+
+/* ---- Small things of internal.h ---- */
+
+int opts_take(void *dst, size_t dst_size, const void *src, size_t size,
+	      struct err *e)
+{
+	const unsigned char *b = src;
+
+	if (size < sizeof(size_t) || size > 4096)
+		return err_set(e, -EINVAL,
+			       "options: size %zu is not right; start from "
+			       "the _INIT macro",
+			       size);
+	/* A newer program may have more fields, as long as they are unset. */
+	for (size_t i = dst_size; i < size; i++)
+		if (b[i])
+			return err_set(e, -EINVAL,
+				       "options: this libhutch (%s) is older "
+				       "than the program and lacks a field",
+				       HUTCH_VERSION);
+	memset(dst, 0, dst_size);
+	memcpy(dst, src, MIN(size, dst_size));
+	return 0;
+}
+
+int name_check(const char *name, struct err *e)
+{
+	char q[WORDS_NAME_MAX + 20];
+
+	if (words_name_ok(name))
+		return 0;
+	return err_set(e, -EINVAL,
+		       "name '%s': use 1 to %d of a-z, 0-9 and '-', not "
+		       "starting with '-'",
+		       log_escape(q, sizeof(q), name, strlen(name)),
+		       WORDS_NAME_MAX);
+}
+
+size_t strv_len(const char *const *v)
+{
+	size_t n = 0;
+
+	while (v && v[n])
+		n++;
+	return n;
+}
+
+int64_t now_ns(void)
+{
+	struct timespec ts;
+
+	bug_on(clock_gettime(CLOCK_REALTIME, &ts) != 0);
+	return (int64_t)ts.tv_sec * NS_PER_S + ts.tv_nsec;
+}

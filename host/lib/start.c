@@ -1,0 +1,470 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * host/lib/start.c - start a VM: hutch_start()
+ *
+ * How it works.  We take the name's lock, make its folders, write the record
+ * and bind the VM's sockets, all before any other program runs: from then on
+ * whoever asks for the VM gets an answer, at once or when it has one.  Then
+ * hutch-keeper gets all of it as descriptors, and we let go of the lock.  If
+ * we die on the way, the lock is free and the next reader records "lost".
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#include "common/io.h"
+#include "common/unix.h"
+#include "common/wire.h"
+#include "host/lib/dirs.h"
+#include "host/lib/execmsg.h"
+#include "host/lib/internal.h"
+#include "host/lib/record.h"
+#include "host/lib/launch.h"
+#include "host/lib/vmdir.h"
+
+#define MEMORY_DEFAULT (512ull << 20)
+#define MEMORY_MAX     (64ull << 40) /* beyond what any host has */
+#define NAME_TRIES     20
+#define TIMEOUT_MAX_MS (10ull * 365 * 86400 * 1000)
+
+#define START_FLAGS (HUTCH_START_RM | HUTCH_START_LIFELINE | HUTCH_START_ATTACH)
+
+/* ---- Options ---- */
+
+static int check_size(const struct hutch_start_opts *o, struct err *e)
+{
+	if (o->cpus > HUTCH_CPUS_MAX)
+		return err_set(e, -EINVAL, "cpus: %u is not in 1..%d", o->cpus,
+			       HUTCH_CPUS_MAX);
+	if (o->memory && (o->memory < HUTCH_MEMORY_MIN ||
+			  o->memory > MEMORY_MAX || o->memory % 4096))
+		return err_set(e, -EINVAL,
+			       "memory: %llu bytes are not whole pages from "
+			       "64M to 64T",
+			       (unsigned long long)o->memory);
+	if (o->timeout_ms > TIMEOUT_MAX_MS)
+		return err_set(e, -EINVAL,
+			       "timeout: %llu ms are more than ten years",
+			       (unsigned long long)o->timeout_ms);
+	if (o->grace_ms > WIRE_GRACE_MAX_MS)
+		return err_set(e, -EINVAL, "grace: %u ms are more than a day",
+			       o->grace_ms);
+	return 0;
+}
+
+static int check_hostname(const char *s, struct err *e)
+{
+	static const char ok[] = "abcdefghijklmnopqrstuvwxyz"
+				 "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-.";
+
+	if (!s || (*s && strlen(s) <= WIRE_HOSTNAME_MAX && !s[strspn(s, ok)]))
+		return 0;
+	return err_set(e, -EINVAL,
+		       "hostname: use 1 to %u of letters, digits, '-' and '.'",
+		       WIRE_HOSTNAME_MAX);
+}
+
+static int check_main(const struct hutch_start_opts *o, struct err *e)
+{
+	const struct hutch_exec_opts x = { .argv = o->argv };
+
+	if (o->argv)
+		return execmsg_check(&x, e);
+	if (o->flags & HUTCH_START_ATTACH)
+		return err_set(e, -EINVAL, "attach: there is no command");
+	return 0;
+}
+
+static int check(const struct hutch_start_opts *o, bool has_ret, struct err *e)
+{
+	int r = o->name ? name_check(o->name, e) : 0;
+
+	if (r < 0)
+		return r;
+	if (o->flags & ~START_FLAGS)
+		return err_set(e, -EINVAL, "start: unknown flags %#x",
+			       o->flags & ~START_FLAGS);
+	if (o->wait != HUTCH_WAIT_STARTED && o->wait != HUTCH_WAIT_READY)
+		return err_set(e, -EINVAL, "start: cannot wait for %d",
+			       (int)o->wait);
+	if (!has_ret && (!o->name || (o->flags & HUTCH_START_LIFELINE)))
+		return err_set(e, -EINVAL,
+			       "start: a handle is needed for a name made up "
+			       "or a lifeline");
+	r = check_size(o, e);
+	r = r < 0 ? r : check_hostname(o->hostname, e);
+	r = r < 0 ? r : execmsg_check_env(o->env, e);
+	r = r < 0 ? r : execmsg_check_ids(o->user, o->workdir, e);
+	return r < 0 ? r : check_main(o, e);
+}
+
+/* ---- The name ---- */
+
+static void random_hex(char *buf, size_t digits)
+{
+	static const char hex[] = "0123456789abcdef";
+	uint8_t b[HUTCH_ID_LEN / 2];
+
+	/* So few bytes come whole, once the host is up. */
+	if (getrandom(b, sizeof(b), 0) != sizeof(b))
+		bug_on(1);
+	for (size_t i = 0; i < digits; i++)
+		buf[i] = hex[b[i / 2] >> (i % 2 ? 0 : 4) & 15];
+	buf[digits] = '\0';
+}
+
+static int lock_new(struct hutch *h, struct vmdir *d, struct err *e)
+{
+	char name[HUTCH_NAME_MAX + 1] = "vm-";
+	int r = -EEXIST;
+
+	for (int i = 0; i < NAME_TRIES; i++) {
+		random_hex(name + 3, 8);
+		if (faccessat(h->state_fd, name, F_OK, 0) == 0)
+			continue;
+		r = vmdir_lock(h, name, d, e);
+		if (r != -EWOULDBLOCK)
+			return r;
+	}
+	return err_set(e, r, "no free name was found");
+}
+
+/*
+ * A lock may be held for a moment by who is only looking, or removing, or by
+ * a keeper on its way out: it is in use only if its record says so too.
+ */
+static int lock_given(struct hutch *h, const char *name, struct vmdir *d,
+		      struct err *e)
+{
+	static const struct timespec step = { .tv_nsec = 5000000 };
+	int r = 0;
+
+	for (int i = 0; i < 400; i++) {
+		AUTO(record_freep) struct hutch_record *rec = NULL;
+
+		r = vmdir_lock(h, name, d, e);
+		if (r != -EWOULDBLOCK)
+			return r;
+		r = vmdir_read(h, name, &rec, e);
+		if (r == 0 && rec->state != HUTCH_STATE_STOPPED)
+			break;
+		(void)nanosleep(&step, NULL);
+	}
+	return err_set(e, -EEXIST,
+		       "name '%s' is in use by a VM that is alive; choose "
+		       "another name or end it with hutch stop %s",
+		       name, name);
+}
+
+/* ---- The record ---- */
+
+static int fill_strings(struct hutch_record *rec,
+			const struct hutch_start_opts *o)
+{
+	char boot_id[40];
+	int r;
+
+	vmdir_boot_id(boot_id);
+	r = record_set(&rec->boot_id, boot_id);
+	r = r < 0 ? r
+		  : record_set(&rec->hostname,
+			       o->hostname ? o->hostname : rec->name);
+	r = r < 0 ? r : record_set(&rec->user, o->user ? o->user : "");
+	r = r < 0 ? r : record_set(&rec->workdir, o->workdir ? o->workdir : "");
+	if (r == 0 && o->argv)
+		r = record_set_list(&rec->argv, o->argv);
+	if (r == 0 && o->env)
+		r = record_set_list(&rec->env, o->env);
+	return r;
+}
+
+static int make_record(const struct hutch_start_opts *o, const char *name,
+		       const char *kernel, struct hutch_record **ret)
+{
+	AUTO(record_freep) struct hutch_record *rec = record_new();
+
+	if (!rec)
+		return -ENOMEM;
+	(void)snprintf(rec->name, sizeof(rec->name), "%s", name);
+	random_hex(rec->id, HUTCH_ID_LEN);
+	rec->created_ns = now_ns();
+	rec->cpus = o->cpus ? o->cpus : 1;
+	rec->memory = o->memory ? o->memory : MEMORY_DEFAULT;
+	rec->timeout_ms = o->timeout_ms;
+	rec->grace_ms = o->grace_ms ? o->grace_ms : EXECMSG_GRACE_MS;
+	rec->rm = !!(o->flags & HUTCH_START_RM);
+	rec->attach = !!(o->flags & HUTCH_START_ATTACH);
+	if (record_set(&rec->kernel, kernel) < 0 || fill_strings(rec, o) < 0)
+		return -ENOMEM;
+	*ret = take_ptr(&rec);
+	return 0;
+}
+
+/* ---- What the keeper is given ---- */
+
+/**
+ * struct gift - Everything for the keeper, and what stays ours
+ * @fd:		By enum launch_fd; -1: not given
+ * @start_fd:	Our end: the keeper says here whether it has started the VM
+ * @lifeline:	Our end: closing it ends the VM
+ */
+struct gift {
+	int fd[LAUNCH_N_FDS];
+	int start_fd;
+	int lifeline;
+	char *path[LAUNCH_N_PATHS];
+};
+
+static void gift_done(struct gift *g)
+{
+	for (size_t i = 0; i < ARRAY_LEN(g->fd); i++)
+		if (g->fd[i] >= 0)
+			(void)close(take_fd(&g->fd[i]));
+	if (g->start_fd >= 0)
+		(void)close(take_fd(&g->start_fd));
+	if (g->lifeline >= 0)
+		(void)close(take_fd(&g->lifeline));
+	for (size_t i = 0; i < ARRAY_LEN(g->path); i++) {
+		free(g->path[i]);
+		g->path[i] = NULL;
+	}
+}
+
+static void gift_init(struct gift *g)
+{
+	*g = (struct gift){ .start_fd = -1, .lifeline = -1 };
+	for (size_t i = 0; i < ARRAY_LEN(g->fd); i++)
+		g->fd[i] = -1;
+}
+
+static int find_files(struct hutch *h, const struct hutch_start_opts *o,
+		      struct gift *g, struct err *e)
+{
+	static const enum hutch_path what[LAUNCH_N_PATHS] = {
+		[LAUNCH_PATH_KEEPER] = HUTCH_PATH_KEEPER,
+		[LAUNCH_PATH_VMM] = HUTCH_PATH_VMM,
+		[LAUNCH_PATH_AGENT] = HUTCH_PATH_AGENT,
+		[LAUNCH_PATH_ROOT] = HUTCH_PATH_ROOT,
+		[LAUNCH_PATH_KERNEL] = HUTCH_PATH_KERNEL,
+	};
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < ARRAY_LEN(what); i++)
+		r = dirs_find(h, (int)what[i], o->kernel, &g->path[i], e);
+	return r;
+}
+
+static int make_memfd(const char *name, const void *buf, size_t len,
+		      struct err *e)
+{
+	auto_fd int fd = memfd_create(name, MFD_CLOEXEC);
+	int r = fd < 0 ? -errno : io_write_full(fd, buf, len);
+
+	if (r == 0 && lseek(fd, 0, SEEK_SET) < 0)
+		r = -errno;
+	if (r < 0)
+		return err_set(e, r, "cannot make a memory file: %s",
+			       strerror(-r));
+	return take_fd(&fd);
+}
+
+static int give_boot(const struct hutch_start_opts *o, const char *hostname,
+		     struct gift *g, struct err *e)
+{
+	auto_free uint8_t *frame = NULL;
+	size_t len = 0;
+	int r = execmsg_make_boot(o, hostname, &frame, &len, e);
+
+	if (r < 0)
+		return r;
+	g->fd[LAUNCH_FD_BOOT] = make_memfd("hutch-boot", frame, len, e);
+	return MIN(g->fd[LAUNCH_FD_BOOT], 0);
+}
+
+static int give_main(const struct hutch_start_opts *o, struct gift *g,
+		     struct err *e)
+{
+	const struct hutch_exec_opts x = {
+		.argv = o->argv,
+		.grace_ms = o->grace_ms,
+		.flags = HUTCH_EXEC_MAIN,
+	};
+	auto_free uint8_t *frame = NULL;
+	size_t len = 0;
+	int r;
+
+	if (!o->argv || (o->flags & HUTCH_START_ATTACH))
+		return 0;
+	r = execmsg_make(&x, &frame, &len, e);
+	if (r < 0)
+		return r;
+	g->fd[LAUNCH_FD_MAIN] = make_memfd("hutch-main", frame, len, e);
+	return MIN(g->fd[LAUNCH_FD_MAIN], 0);
+}
+
+static int give_sockets(const struct vmdir *d, struct gift *g, struct err *e)
+{
+	static const struct {
+		enum launch_fd fd;
+		const char *name;
+	} sock[] = {
+		{ LAUNCH_FD_KEEPER_SOCK, VMDIR_KEEPER_SOCK },
+		{ LAUNCH_FD_VMM_SOCK, VMDIR_VMM_SOCK },
+		{ LAUNCH_FD_VSOCK_SOCK, VMDIR_VSOCK_SOCK },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(sock); i++) {
+		/* The lock is ours: what is there is of a VM that is gone. */
+		(void)unlinkat(d->run_fd, sock[i].name, 0);
+		g->fd[sock[i].fd] =
+			unix_listen(d->run_fd, sock[i].name, SOCK_STREAM, e);
+		if (g->fd[sock[i].fd] < 0)
+			return g->fd[sock[i].fd];
+	}
+	return 0;
+}
+
+static int give_pipes(bool lifeline, struct gift *g, struct err *e)
+{
+	int p[2];
+
+	if (pipe2(p, O_CLOEXEC) < 0)
+		return err_set(e, -errno, "pipe: %s", strerror(errno));
+	g->start_fd = p[0];
+	g->fd[LAUNCH_FD_START] = p[1];
+	if (!lifeline)
+		return 0;
+	if (pipe2(p, O_CLOEXEC) < 0)
+		return err_set(e, -errno, "pipe: %s", strerror(errno));
+	g->fd[LAUNCH_FD_LIFELINE] = p[0];
+	g->lifeline = p[1];
+	return 0;
+}
+
+static int give_dirs(struct hutch *h, struct vmdir *d, struct gift *g,
+		     struct err *e)
+{
+	g->fd[LAUNCH_FD_RUN_ROOT] = fcntl(h->run_fd, F_DUPFD_CLOEXEC, 0);
+	g->fd[LAUNCH_FD_STATE_ROOT] = fcntl(h->state_fd, F_DUPFD_CLOEXEC, 0);
+	if (g->fd[LAUNCH_FD_RUN_ROOT] < 0 || g->fd[LAUNCH_FD_STATE_ROOT] < 0)
+		return err_set(e, -errno, "folders: %s", strerror(errno));
+	g->fd[LAUNCH_FD_RUN] = take_fd(&d->run_fd);
+	g->fd[LAUNCH_FD_STATE] = take_fd(&d->state_fd);
+	g->fd[LAUNCH_FD_LOCK] = take_fd(&d->lock_fd);
+	return 0;
+}
+
+/* ---- In order ---- */
+
+static int prepare(struct hutch *h, const struct hutch_start_opts *o,
+		   struct vmdir *d, struct gift *g, struct err *e)
+{
+	AUTO(record_freep) struct hutch_record *rec = NULL;
+	int r = make_record(o, d->name, g->path[LAUNCH_PATH_KERNEL], &rec);
+
+	if (r < 0)
+		return err_set(e, r, "no memory");
+	r = vmdir_make_state(h, d, e);
+	r = r < 0 ? r : give_boot(o, rec->hostname, g, e);
+	r = r < 0 ? r : give_main(o, g, e);
+	r = r < 0 ? r : give_sockets(d, g, e);
+	r = r < 0 ? r : give_pipes(o->flags & HUTCH_START_LIFELINE, g, e);
+	/* Last: with it the VM can be seen, and all it needs is there. */
+	return r < 0 ? r : record_write(d->state_fd, rec, 0, e);
+}
+
+/* Nothing half-made stays: d's descriptors may have moved to @g. */
+static void undo(struct hutch *h, const struct vmdir *d, const struct gift *g)
+{
+	struct vmdir t = *d;
+
+	if (t.run_fd < 0)
+		t.run_fd = g->fd[LAUNCH_FD_RUN];
+	if (vmdir_remove(h->run_fd, h->state_fd, &t, NULL) < 0)
+		return; /* the next start or rm of this name will try again */
+}
+
+static int start_locked(struct hutch *h, const struct hutch_start_opts *o,
+			struct vmdir *d, struct gift *g, struct err *e)
+{
+	int r = prepare(h, o, d, g, e);
+
+	r = r < 0 ? r : give_dirs(h, d, g, e);
+	r = r < 0 ? r : launch_keeper(g->fd, g->path, d->name, e);
+	if (r == 0) {
+		/* The write end must be the keeper's alone to see it die. */
+		(void)close(take_fd(&g->fd[LAUNCH_FD_START]));
+		r = launch_await(g->start_fd, e);
+	}
+	if (r < 0)
+		undo(h, d, g);
+	return r;
+}
+
+static int start_vm(struct hutch *h, const struct hutch_start_opts *o,
+		    struct hutch_vm *vm, struct err *e)
+{
+	struct vmdir d = VMDIR_INIT;
+	struct gift g;
+	int r;
+
+	gift_init(&g);
+	r = find_files(h, o, &g, e);
+	if (r == 0)
+		r = o->name ? lock_given(h, o->name, &d, e)
+			    : lock_new(h, &d, e);
+	if (r == 0)
+		r = start_locked(h, o, &d, &g, e);
+	if (r == 0) {
+		(void)snprintf(vm->name, sizeof(vm->name), "%s", d.name);
+		vm->lifeline = take_fd(&g.lifeline);
+	}
+	gift_done(&g);
+	vmdir_close(&d);
+	return r;
+}
+
+int hutch_start(struct hutch *h, const struct hutch_start_opts *opts,
+		struct hutch_vm **ret, struct hutch_err *e)
+{
+	struct hutch_start_opts o;
+	struct hutch_vm *vm;
+	int r = opts_take(&o, sizeof(o), opts, opts->size, err_of(e));
+
+	if (r == 0)
+		r = check(&o, ret != NULL, err_of(e));
+	if (r < 0)
+		return r;
+	vm = calloc(1, sizeof(*vm));
+	if (!vm)
+		return err_set(err_of(e), -ENOMEM, "no memory");
+	vm->lifeline = -1;
+	r = start_vm(h, &o, vm, err_of(e));
+	if (r == 0 && o.wait == HUTCH_WAIT_READY)
+		r = hutch_wait(h, vm->name, HUTCH_WAIT_READY, -1, NULL, e);
+	if (r < 0 || !ret) {
+		hutch_vm_close(vm);
+		return r;
+	}
+	*ret = vm;
+	return 0;
+}
+
+const char *hutch_vm_name(const struct hutch_vm *vm)
+{
+	return vm->name;
+}
+
+void hutch_vm_close(struct hutch_vm *vm)
+{
+	if (!vm)
+		return;
+	if (vm->lifeline >= 0)
+		(void)close(vm->lifeline);
+	free(vm);
+}

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* host/lib/vmdir.c - see vmdir.h */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include "common/io.h"
+#include "host/lib/dirs.h"
+#include "host/lib/internal.h"
+#include "host/lib/record.h"
+#include "host/lib/vmdir.h"
+
+#define LOCK_TRIES 100 /* each failed one means that somebody removed a VM */
+
+void vmdir_close(struct vmdir *d)
+{
+	if (d->run_fd >= 0)
+		(void)close(take_fd(&d->run_fd));
+	if (d->state_fd >= 0)
+		(void)close(take_fd(&d->state_fd));
+	if (d->lock_fd >= 0)
+		(void)close(take_fd(&d->lock_fd));
+}
+
+static void vmdir_closep(struct vmdir *d)
+{
+	vmdir_close(d);
+}
+
+static int set_name(struct vmdir *d, const char *name, struct err *e)
+{
+	int r = name_check(name, e);
+
+	*d = (struct vmdir)VMDIR_INIT;
+	if (r == 0)
+		memcpy(d->name, name, strlen(name) + 1);
+	return r;
+}
+
+/* Whether the file that @fd has locked is still the one with the name. */
+static bool still_there(int run_root, const struct vmdir *d)
+{
+	struct stat a, b, c, f;
+
+	return fstat(d->lock_fd, &a) == 0 &&
+	       fstatat(d->run_fd, VMDIR_LOCK, &b, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       a.st_ino == b.st_ino && a.st_dev == b.st_dev &&
+	       fstat(d->run_fd, &c) == 0 &&
+	       fstatat(run_root, d->name, &f, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       c.st_ino == f.st_ino && c.st_dev == f.st_dev;
+}
+
+/* Return: 1 with the lock held; 0: it was removed meanwhile; -errno. */
+static int try_lock(struct hutch *h, struct vmdir *d, struct err *e)
+{
+	d->run_fd = dirs_open_at(h->run_fd, d->name, e);
+	if (d->run_fd < 0)
+		return d->run_fd;
+	d->lock_fd = openat(d->run_fd, VMDIR_LOCK,
+			    O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (d->lock_fd < 0 && errno == ENOENT)
+		return 0;
+	if (d->lock_fd < 0)
+		return err_set(e, -errno, "cannot open the lock of '%s': %s",
+			       d->name, strerror(errno));
+	if (flock(d->lock_fd, LOCK_EX | LOCK_NB) < 0)
+		return err_set(e, -errno, "cannot lock '%s': %s", d->name,
+			       strerror(errno));
+	return still_there(h->run_fd, d);
+}
+
+int vmdir_lock(struct hutch *h, const char *name, struct vmdir *d,
+	       struct err *e)
+{
+	AUTO(vmdir_closep) struct vmdir t = VMDIR_INIT;
+	int r = set_name(&t, name, e);
+
+	for (int i = 0; r == 0 && i < LOCK_TRIES; i++) {
+		vmdir_close(&t);
+		r = try_lock(h, &t, e);
+	}
+	if (r == 0)
+		r = err_set(e, -EBUSY, "'%s' is removed again and again", name);
+	if (r < 0)
+		return r;
+	*d = t;
+	t = (struct vmdir)VMDIR_INIT;
+	return 0;
+}
+
+static int open_dir(int root, const char *name)
+{
+	int fd = openat(root, name,
+			O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+
+	return fd < 0 && errno != ENOENT ? -errno : fd;
+}
+
+int vmdir_open(struct hutch *h, const char *name, struct vmdir *d,
+	       struct err *e)
+{
+	AUTO(vmdir_closep) struct vmdir t = VMDIR_INIT;
+	int r = set_name(&t, name, e);
+
+	if (r < 0)
+		return r;
+	t.run_fd = open_dir(h->run_fd, name);
+	t.state_fd = open_dir(h->state_fd, name);
+	if (t.run_fd < -1 || t.state_fd < -1) {
+		r = MIN(t.run_fd, t.state_fd);
+		return err_set(e, r, "cannot open the folders of '%s': %s",
+			       name, strerror(-r));
+	}
+	*d = t;
+	t = (struct vmdir)VMDIR_INIT;
+	return 0;
+}
+
+/* ---- Removing ---- */
+
+static void closedirp(DIR **dir)
+{
+	if (*dir)
+		(void)closedir(*dir);
+}
+
+/* All files of @fd but @keep; a VM's folders have no folders in them. */
+static int empty_dir(int fd, const char *keep)
+{
+	AUTO(closedirp) DIR *dir = NULL;
+	int dup = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (dup < 0)
+		return -errno;
+	dir = fdopendir(dup);
+	if (!dir) {
+		(void)close(dup);
+		return -ENOMEM;
+	}
+	for (int i = 0; i < VMDIR_FILES_MAX; i++) {
+		const struct dirent *de;
+
+		errno = 0;
+		de = readdir(dir);
+		if (!de)
+			return -errno;
+		if (strcmp(de->d_name, ".") == 0 ||
+		    strcmp(de->d_name, "..") == 0 ||
+		    (keep && strcmp(de->d_name, keep) == 0))
+			continue;
+		if (unlinkat(fd, de->d_name, 0) < 0 && errno != ENOENT)
+			return -errno;
+	}
+	return -ENOTEMPTY;
+}
+
+static int remove_state(int state_root, const char *name)
+{
+	auto_fd int fd = open_dir(state_root, name);
+	int r;
+
+	if (fd < 0)
+		return fd == -1 ? 0 : fd;
+	r = empty_dir(fd, NULL);
+	if (r == 0 && unlinkat(state_root, name, AT_REMOVEDIR) < 0 &&
+	    errno != ENOENT)
+		r = -errno;
+	return r;
+}
+
+int vmdir_make_state(struct hutch *h, struct vmdir *d, struct err *e)
+{
+	int r = remove_state(h->state_fd, d->name);
+
+	if (r < 0)
+		return err_set(e, r, "cannot remove the old '%s/%s': %s",
+			       h->state, d->name, strerror(-r));
+	if (mkdirat(h->state_fd, d->name, 0700) < 0)
+		return err_set(e, -errno, "cannot make '%s/%s': %s", h->state,
+			       d->name, strerror(errno));
+	d->state_fd = open_dir(h->state_fd, d->name);
+	if (d->state_fd < 0)
+		return err_set(e, d->state_fd, "cannot open '%s/%s'", h->state,
+			       d->name);
+	return 0;
+}
+
+int vmdir_remove(int run_root, int state_root, struct vmdir *d, struct err *e)
+{
+	int r = remove_state(state_root, d->name);
+
+	/* The lock goes last: until then nobody else may come in. */
+	if (r == 0 && d->run_fd >= 0) {
+		r = empty_dir(d->run_fd, VMDIR_LOCK);
+		if (r == 0 && unlinkat(d->run_fd, VMDIR_LOCK, 0) < 0 &&
+		    errno != ENOENT)
+			r = -errno;
+		if (r == 0)
+			(void)unlinkat(run_root, d->name, AT_REMOVEDIR);
+	}
+	if (r < 0)
+		return err_set(e, r, "cannot remove '%s': %s", d->name,
+			       strerror(-r));
+	return 0;
+}
+
+/* ---- Records that tell the truth ---- */
+
+void vmdir_boot_id(char buf[40])
+{
+	auto_free char *s = NULL;
+	struct err e;
+
+	buf[0] = '\0';
+	if (io_read_file(AT_FDCWD, "/proc/sys/kernel/random/boot_id", 64, &s,
+			 NULL, &e) < 0)
+		return;
+	s[strcspn(s, "\n")] = '\0';
+	(void)snprintf(buf, 40, "%s", s);
+}
+
+/* What can be said of a VM whose record cannot be read. */
+static struct hutch_record *damaged_record(const char *name, const char *why)
+{
+	struct hutch_record *rec = record_new();
+
+	if (!rec)
+		return NULL;
+	(void)snprintf(rec->name, sizeof(rec->name), "%s", name);
+	memset(rec->id, '0', HUTCH_ID_LEN);
+	record_set_text(rec, why, strlen(why));
+	return rec;
+}
+
+static void make_lost(struct hutch_record *rec)
+{
+	static const char reboot[] = "the host was restarted";
+	char boot_id[40];
+
+	vmdir_boot_id(boot_id);
+	if (*rec->boot_id && strcmp(boot_id, rec->boot_id) != 0)
+		record_set_text(rec, reboot, sizeof(reboot) - 1);
+	rec->state = HUTCH_STATE_STOPPED;
+	rec->reason = HUTCH_REASON_LOST;
+	rec->ended_ns = now_ns();
+	rec->keeper_pid = 0;
+	rec->vmm_pid = 0;
+}
+
+static int read_or_damaged(int state_fd, const char *name,
+			   struct hutch_record **ret, struct err *e)
+{
+	int r = record_read(state_fd, ret, e);
+
+	if (r == 0 || r == -ENOENT || r == -ENOMEM)
+		return r;
+	*ret = damaged_record(name, e ? e->msg : "");
+	return *ret ? 0 : err_set(e, -ENOMEM, "no memory");
+}
+
+static void record_lost(struct hutch *h, struct vmdir *d, int state_fd,
+			const struct hutch_record *rec)
+{
+	struct err ignored;
+
+	/* What was to go away does, told once, to whoever found it. */
+	if (rec->rm) {
+		(void)vmdir_remove(h->run_fd, h->state_fd, d, NULL);
+		return;
+	}
+	/* On a full disk it is lost all the same, only said anew. */
+	if (record_write_last(state_fd, rec, &ignored) == 0 ||
+	    record_write(state_fd, rec, 1, &ignored) == 0)
+		(void)empty_dir(d->run_fd, VMDIR_LOCK);
+}
+
+/* With the lock: nobody else can change the record under us. */
+static int finish_lost(struct hutch *h, struct vmdir *d,
+		       struct hutch_record **ret, struct err *e)
+{
+	auto_fd int fd = open_dir(h->state_fd, d->name);
+	struct hutch_record *rec = NULL;
+	int r;
+
+	r = fd < 0 ? -ENOENT : read_or_damaged(fd, d->name, &rec, e);
+	if (r == -ENOENT)
+		(void)vmdir_remove(h->run_fd, h->state_fd, d, NULL);
+	if (r < 0)
+		return r;
+	if (rec->state != HUTCH_STATE_STOPPED) {
+		make_lost(rec);
+		record_lost(h, d, fd, rec);
+	}
+	*ret = rec;
+	return 0;
+}
+
+static int read_true(struct hutch *h, const struct vmdir *d,
+		     struct hutch_record **ret, struct err *e)
+{
+	AUTO(vmdir_closep) struct vmdir lock = VMDIR_INIT;
+	AUTO(record_freep) struct hutch_record *rec = NULL;
+	int r;
+
+	if (d->state_fd < 0)
+		return -ENOENT;
+	r = read_or_damaged(d->state_fd, d->name, &rec, e);
+	if (r < 0)
+		return r;
+	if (rec->state != HUTCH_STATE_STOPPED) {
+		r = vmdir_lock(h, d->name, &lock, e);
+		if (r == 0)
+			return finish_lost(h, &lock, ret, e);
+		if (r != -EWOULDBLOCK)
+			return r;
+	}
+	*ret = take_ptr(&rec);
+	return 0;
+}
+
+int vmdir_read(struct hutch *h, const char *name, struct hutch_record **ret,
+	       struct err *e)
+{
+	AUTO(vmdir_closep) struct vmdir d = VMDIR_INIT;
+	int r = vmdir_open(h, name, &d, e);
+
+	if (r < 0)
+		return r;
+	r = read_true(h, &d, ret, e);
+	if (r == -ENOENT)
+		return err_set(e, r,
+			       "there is no VM named '%s'; hutch list shows "
+			       "those there are",
+			       name);
+	return r;
+}
