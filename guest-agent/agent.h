@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * guest-agent/agent.h - the agent's one context and its limits
+ *
+ * How it works.  One thread, one loop.  A connection (conn.c) carries one
+ * request.  An EXEC makes a process object (process.c), whose output streams
+ * (stream.c) feed the connection as long as there is one, and a small ring
+ * when the client has gone.  The child side (child.c) does whatever touches
+ * files of the guest, so that a file system that hangs holds up that child
+ * and not the agent.
+ *
+ * Nothing here may exit or block: this is PID 1 of the guest.
+ */
+#ifndef HUTCH_GUEST_AGENT_AGENT_H
+#define HUTCH_GUEST_AGENT_AGENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "common/list.h"
+#include "common/log.h"
+#include "common/loop.h"
+#include "common/wire.h"
+
+/* Connections at a time; one more is told so and closed. */
+#define AGENT_CONNS_MAX 1024u
+
+/* Processes in the table; the oldest ended one makes room. */
+#define AGENT_PROCS_MAX 1024u
+
+/* Output kept of a stream that no client reads; the oldest is dropped. */
+#define AGENT_RING_MAX (16u << 10)
+
+/* Small frames that may wait for a slow client besides one of data. */
+#define AGENT_CONTROL_MAX 8192u
+
+/* Children reaped before the loop looks at anything else. */
+#define AGENT_REAP_BATCH 256u
+
+/* After SIGKILL, and for clients to take their last frames, at shutdown. */
+#define AGENT_LAST_WAIT_MS 2000u
+
+struct agent;
+struct spawn;
+
+/**
+ * struct agent_ops - What the agent does to the world outside of its sockets
+ *
+ * Tests and fuzzers put their own in place of power-off and clock.
+ *
+ * @spawn:	Start a child, see child.h. Return: pid or -errno
+ * @kill:	kill(2)
+ * @set_clock:	Return: 0 or -errno
+ * @power_off:	Sync, unmount, power off; returns in tests only
+ */
+struct agent_ops {
+	pid_t (*spawn)(const struct spawn *s);
+	int (*kill)(pid_t pid, int sig);
+	int (*set_clock)(uint64_t ns);
+	void (*power_off)(struct agent *a);
+};
+
+/**
+ * struct main_proc - The process that the sandbox is about, if there is one
+ * @started:	One was asked for and did start
+ * @ended:	@event is filled in and has been told to subscribers
+ */
+struct main_proc {
+	bool started;
+	bool ended;
+	struct msg_event event;
+	char id[WIRE_ID_MAX + 1];
+};
+
+/**
+ * struct agent - All state
+ * @ops:	See above
+ * @boot:	Defaults for processes; outlives the agent
+ * @boot_problem:	First boot step that failed, or ""
+ * @cgroup_fd:	Folder that process cgroups are made in; -1: do without
+ * @listen:	Watches the listening socket, which is the agent's
+ * @check_cid:	Serve only peers with CID 2; not in tests
+ * @sigchld:	Watches the signalfd, which is the agent's
+ * @live:	struct proc, running or lingering
+ * @ended:	struct proc, oldest first
+ * @scratch:	For one frame on its way from a pipe to a socket
+ */
+struct agent {
+	struct loop loop;
+	struct log log;
+	const struct agent_ops *ops;
+	const struct msg_boot *boot;
+	char boot_problem[ERR_MSG_MAX];
+	int cgroup_fd;
+	bool check_cid;
+
+	struct loop_io listen;
+	struct list conns;
+	unsigned int n_conns;
+
+	struct loop_io sigchld;
+	struct loop_timer reap_more;
+
+	struct list live;
+	struct list ended;
+	unsigned int n_live;
+	unsigned int n_ended;
+	uint64_t n_started;
+	struct main_proc main;
+
+	bool stopping;
+	bool killed;
+	struct loop_timer stop_timer;
+
+	uint8_t scratch[WIRE_OUTPUT_HEAD + WIRE_DATA_MAX];
+};
+
+/**
+ * struct agent_config - What agent_init() needs
+ * @listen_fd:	Non-blocking listening socket, or -1; taken over on success
+ */
+struct agent_config {
+	struct log log;
+	const struct agent_ops *ops;
+	const struct msg_boot *boot;
+	int cgroup_fd;
+	int listen_fd;
+	bool check_cid;
+};
+
+/**
+ * agent_init() - Make ready to serve; then run a->loop
+ *
+ * Blocks SIGCHLD and ignores SIGPIPE in the calling process.
+ *
+ * Return: 0 or -errno with the sentence in @e
+ */
+MUST_CHECK int agent_init(struct agent *a, const struct agent_config *cfg,
+			  struct err *e);
+
+/** agent_done() - Kill and forget all, close all; PID 1 never calls it */
+void agent_done(struct agent *a);
+
+#endif

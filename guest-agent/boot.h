@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* guest-agent/boot.h - from the kernel's initramfs to a guest one can use */
+#ifndef HUTCH_GUEST_AGENT_BOOT_H
+#define HUTCH_GUEST_AGENT_BOOT_H
+
+#include "common/err.h"
+#include "common/log.h"
+#include "common/wire.h"
+
+#define BOOT_FILE     "/.hutch/boot"
+#define BOOT_ROOT     "/.hutch/root"
+#define BOOT_HOSTNAME "hutch"
+
+/**
+ * struct boot - What boot leaves behind for the agent
+ * @log:	To /dev/kmsg, or the console while that is not there
+ * @msg:	The boot message; its strings live as long as this
+ * @buf:	What @msg points into
+ * @problem:	The first step that failed, or ""
+ * @cgroup_fd:	Folder for processes' cgroups, or -1
+ */
+struct boot {
+	struct log log;
+	struct msg_boot msg;
+	char *buf;
+	char problem[ERR_MSG_MAX];
+	int cgroup_fd;
+};
+
+/**
+ * boot_run() - Do all of it
+ *
+ * A step that fails is logged and kept as the problem, and the rest goes on:
+ * an agent that serves and says what is wrong is worth more than a panic.
+ */
+void boot_run(struct boot *b);
+
+/**
+ * boot_power_off() - Sync, unmount what the boot message mounted, power off
+ *
+ * Return: never
+ */
+_Noreturn void boot_power_off(const struct boot *b);
+
+#endif

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* guest-agent/cgroup.c - see cgroup.h */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "common/io.h"
+#include "guest-agent/cgroup.h"
+
+#define DIR_FLAGS (O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW)
+
+int cgroup_make(int parent, const char *name)
+{
+	int fd;
+
+	if (parent < 0)
+		return -ENOSYS;
+	if (mkdirat(parent, name, 0755) < 0 && errno != EEXIST)
+		return -errno;
+	fd = openat(parent, name, DIR_FLAGS);
+	return fd < 0 ? -errno : fd;
+}
+
+typedef void visit_fn(int parent, const char *name, void *arg);
+
+/* Post-order, so that what is removed is empty by then. */
+static void walk(int dir, unsigned int depth, unsigned int *budget,
+		 visit_fn *fn, void *arg)
+{
+	int fd = fcntl(dir, F_DUPFD_CLOEXEC, 3);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *de;
+
+	if (!d) {
+		if (fd >= 0)
+			(void)close(fd);
+		return;
+	}
+	/* The offset is shared with the descriptor that we got. */
+	rewinddir(d);
+	while (*budget && (de = readdir(d))) {
+		auto_fd int sub = -1;
+
+		if (de->d_type != DT_DIR || de->d_name[0] == '.')
+			continue;
+		(*budget)--;
+		sub = openat(dir, de->d_name, DIR_FLAGS);
+		if (sub >= 0 && depth)
+			walk(sub, depth - 1, budget, fn, arg);
+		fn(dir, de->d_name, arg);
+	}
+	(void)closedir(d);
+}
+
+static void visit_remove(int parent, const char *name, void *arg)
+{
+	(void)arg;
+	(void)unlinkat(parent, name, AT_REMOVEDIR);
+}
+
+void cgroup_remove(int parent, const char *name)
+{
+	unsigned int budget = CGROUP_WALK_MAX;
+	auto_fd int dir = -1;
+
+	if (parent < 0 || unlinkat(parent, name, AT_REMOVEDIR) == 0)
+		return;
+	dir = openat(parent, name, DIR_FLAGS);
+	if (dir < 0)
+		return;
+	walk(dir, CGROUP_DEPTH_MAX, &budget, visit_remove, NULL);
+	(void)unlinkat(parent, name, AT_REMOVEDIR);
+}
+
+int cgroup_kill(int dir)
+{
+	auto_fd int fd =
+		dir < 0 ? -1 : openat(dir, "cgroup.kill", O_WRONLY | O_CLOEXEC);
+
+	if (dir < 0)
+		return -ENOSYS;
+	return fd < 0 ? -errno : io_write_full(fd, "1", 1);
+}
+
+static void signal_procs(int dir, int sig)
+{
+	auto_fd int fd = openat(dir, "cgroup.procs", O_RDONLY | O_CLOEXEC);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
+	char line[16];
+
+	if (!f)
+		return;
+	(void)take_fd(&fd);
+	while (fgets(line, sizeof(line), f)) {
+		long pid = strtol(line, NULL, 10);
+
+		if (pid > 1)
+			(void)kill((pid_t)pid, sig);
+	}
+	(void)fclose(f);
+}
+
+static void visit_signal(int parent, const char *name, void *arg)
+{
+	auto_fd int dir = openat(parent, name, DIR_FLAGS);
+	const int *sig = arg;
+
+	if (dir >= 0)
+		signal_procs(dir, *sig);
+}
+
+void cgroup_signal(int dir, int sig)
+{
+	unsigned int budget = CGROUP_WALK_MAX;
+
+	if (dir < 0)
+		return;
+	walk(dir, CGROUP_DEPTH_MAX, &budget, visit_signal, &sig);
+	signal_procs(dir, sig);
+}
+
+int cgroup_watch(int dir)
+{
+	int fd;
+
+	if (dir < 0)
+		return -ENOSYS;
+	fd = openat(dir, "cgroup.events", O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+bool cgroup_populated(int watch)
+{
+	char buf[256];
+	ssize_t n = pread(watch, buf, sizeof(buf) - 1, 0);
+
+	if (n <= 0)
+		return false;
+	buf[n] = '\0';
+	return strstr(buf, "populated 1") != NULL;
+}
