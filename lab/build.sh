@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# shellcheck disable=SC2154
 # SPDX-License-Identifier: Apache-2.0
 #
 # Makes what a lab needs, in the cache: its programs, its kernel, its initramfs.

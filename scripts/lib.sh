@@ -153,6 +153,13 @@ hutch_apt_config() {
 		'{ print "deb " key $0 " main"; print "deb-src " key $0 " main" }' \
 		>"$dir/sources.list.$tmp"
 	mv "$dir/sources.list.$tmp" "$dir/sources.list"
+	# QEMU and its parts come from the backports, and nothing else unasked.
+	cat >"$dir/preferences.$tmp" <<-PREF
+	Package: qemu-* seabios ipxe-qemu
+	Pin: release n=$code-backports
+	Pin-Priority: 900
+	PREF
+	mv "$dir/preferences.$tmp" "$dir/preferences"
 	{
 		apt-config dump | grep '^Acquire::' |
 			grep -v -e IndexTargets -e '^Acquire::Languages'
@@ -164,7 +171,7 @@ hutch_apt_config() {
 		Dir::Etc::parts "$dir/parts";
 		Dir::Etc::sourcelist "$dir/sources.list";
 		Dir::Etc::sourceparts "$dir/parts";
-		Dir::Etc::preferences "/dev/null";
+		Dir::Etc::preferences "$dir/preferences";
 		Dir::Etc::preferencesparts "$dir/parts";
 		Dir::State::lists "$dir/lists";
 		Dir::Cache "$dir";
