@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* vmm/devices.h - the devices of a VM: made, put on the buses, connected */
+#ifndef HUTCH_VMM_DEVICES_H
+#define HUTCH_VMM_DEVICES_H
+
+#include "common/err.h"
+
+struct vm;
+
+/**
+ * devices_init() - Make every device of @vm
+ *
+ * Context: start-up; the buses, KVM and the run state are there, no vCPU is.
+ * Return: 0 or -errno with a sentence; devices_done() cleans up either way
+ */
+MUST_CHECK int devices_init(struct vm *vm, struct err *e);
+
+/** devices_done() - Context: no vCPU runs */
+void devices_done(struct vm *vm);
+
+#endif
