@@ -11,7 +11,7 @@ lab_kernel_meta=linux-image-amd64
 lab_modules="virtio_pci virtio_console 9pnet_virtio 9p overlay virtio_blk ext4
 	kvm_amd tun vhost_net vhost_vsock veth bridge fuse"
 lab_machine=(-M q35)
-lab_cpu=max
+lab_cpu=max,-erms,-fsrm
 # TCG counts "rep movsb" as an instruction a byte; without the flags Linux
 # copies by words.
 lab_cpu_icount=max,-erms,-fsrm
