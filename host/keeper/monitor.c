@@ -106,7 +106,7 @@ static int spawn_argv(struct keeper *k, const struct vmm_fds *f,
 	char *const env[] = { path, NULL };
 	posix_spawn_file_actions_t fa;
 	posix_spawnattr_t attr;
-	pid_t pid;
+	pid_t pid = 0;
 	int r;
 
 	if (posix_spawn_file_actions_init(&fa) != 0)
