@@ -3,9 +3,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 
 #include "common/log.h"
+#include "common/unix.h"
 #include "common/words.h"
 #include "vmm/config.h"
 #include "vmm/jail/jail.h"
@@ -14,7 +16,7 @@
 #define MEMORY_DEFAULT (256ull << 20)
 #define QUOTE_MAX      64
 #define FD_MAX         (1u << 20)
-#define FIRST_FD       3
+#define FIRST_FD       3 /* after those of stdio */
 #define KEEP_MAX       (CONFIG_CONTROLS_MAX + 8)
 
 /**
@@ -38,7 +40,7 @@ static int take_fd_number(const char *what, const char *v, int *ret,
 	if (strncmp(v, "fd=", 3) != 0)
 		return err_set(e, -EINVAL, "%s: write fd=N, not '%.32s'", what,
 			       v);
-	r = words_uint(what, v + 3, FIRST_FD, FD_MAX, &n, e);
+	r = words_uint(what, v + 3, 0, FD_MAX, &n, e);
 	if (r == 0)
 		*ret = (int)n;
 	return r;
@@ -336,6 +338,28 @@ static void close_others(const struct config *c)
 	jail_close_others(FIRST_FD, keep, n);
 }
 
+static int open_socket(const char *what, struct config_end *end, struct err *e)
+{
+	int fd;
+
+	if (!end->path)
+		return 0;
+	fd = unix_listen(AT_FDCWD, end->path, SOCK_STREAM, e);
+	if (fd < 0)
+		return err_wrap(e, fd, "%s", what);
+	end->fd = fd;
+	return 0;
+}
+
+static int open_sockets(struct config *c, struct err *e)
+{
+	int r = open_socket("--vsock", &c->vsock, e);
+
+	for (unsigned int i = 0; r == 0 && i < c->n_controls; i++)
+		r = open_socket("--control", &c->control[i], e);
+	return r;
+}
+
 int config_open(struct config *c, struct err *e)
 {
 	int r;
@@ -353,7 +377,7 @@ int config_open(struct config *c, struct err *e)
 	if (r == 0)
 		r = open_file("--console", &c->console,
 			      O_RDWR | O_CREAT | O_NOFOLLOW, e);
-	return r;
+	return r == 0 ? open_sockets(c, e) : r;
 }
 
 static void close_end(struct config_end *end)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* vmm/ctl.c - see ctl.h */
 #include <errno.h>
-#include <fcntl.h>
+
 #include <string.h>
 #include <sys/socket.h>
 
 #include "common/ctl.h"
 #include "common/io.h"
 #include "common/list.h"
-#include "common/unix.h"
+
 #include "vmm/config.h"
 #include "vmm/ctl.h"
 #include "vmm/report.h"
@@ -298,13 +298,9 @@ static int add_control(struct ctl_server *s, struct config_end *end,
 		       struct err *e)
 {
 	struct listener *l = &s->listener[s->n_listeners];
-	int listens = 0, fd, r;
+	int listens = 0, fd = take_fd(&end->fd), r;
 	socklen_t len = sizeof(listens);
 
-	fd = end->path ? unix_listen(AT_FDCWD, end->path, SOCK_STREAM, e)
-		       : take_fd(&end->fd);
-	if (fd < 0)
-		return err_wrap(e, fd, "--control");
 	if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &len) < 0) {
 		r = -errno;
 		(void)close(fd);

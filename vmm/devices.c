@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* vmm/devices.c - see devices.h */
-#include <fcntl.h>
-#include <sys/socket.h>
 
-#include "common/unix.h"
 #include "common/wire.h"
 #include "vmm/config.h"
 #include "vmm/connector.h"
@@ -90,23 +87,17 @@ static void on_bell(void *ctx)
 	loop_defer(&vm->loop, &vm->ready_defer, on_ready);
 }
 
-/* The sockets' ends, ours if the user named a path. */
+/* Who named a path and no connector gets one of ours. */
 static int open_vsock(struct vm *vm, struct vsock_config *vc, struct err *e)
 {
 	struct config *cfg = vm->cfg;
 
-	if (cfg->vsock.path) {
-		int r = unix_listen(AT_FDCWD, cfg->vsock.path, SOCK_STREAM, e);
+	if (cfg->vsock.path && cfg->connector_fd < 0) {
+		int r = connector_start(cfg->vsock.path, e);
 
 		if (r < 0)
-			return err_wrap(e, r, "--vsock");
-		cfg->vsock.fd = r;
-		if (cfg->connector_fd < 0) {
-			r = connector_start(cfg->vsock.path, e);
-			if (r < 0)
-				return r;
-			cfg->connector_fd = r;
-		}
+			return r;
+		cfg->connector_fd = r;
 	}
 	vc->listen_fd = take_fd(&cfg->vsock.fd);
 	vc->connector_fd = take_fd(&cfg->connector_fd);
@@ -158,7 +149,7 @@ int devices_init(struct vm *vm, struct err *e)
 		r = init_small(vm, e);
 	if (r == 0)
 		r = init_vmgenid(vm, e);
-	if (r == 0 && (vm->cfg->vsock.path || vm->cfg->vsock.fd >= 0))
+	if (r == 0 && vm->cfg->vsock.fd >= 0)
 		r = init_vsock(vm, e);
 	return r;
 }

@@ -50,8 +50,9 @@ static int boot(struct config *cfg, const struct log *log,
 		return fail(log, &e, r);
 	r = vm_run(vm, &end, &e);
 	if (r < 0) {
+		log_err(log, "%s", e.msg);
 		vm_free(vm);
-		return fail(log, &e, r);
+		return STATUS_HOST;
 	}
 	if (end.text[0])
 		log_info(log, "%s: %s", run_reason_word(end.reason), end.text);

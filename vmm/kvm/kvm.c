@@ -32,7 +32,7 @@ static int open_device(struct err *e)
 	switch (errno) {
 	case ENOENT:
 		return err_set(
-			e, -errno,
+			e, -ENODEV,
 			"%s is missing: this machine has no KVM; enable "
 			"virtualization in its firmware and load kvm_amd "
 			"or kvm_intel, or use a machine that has it",
@@ -40,7 +40,7 @@ static int open_device(struct err *e)
 	case EACCES:
 	case EPERM:
 		return err_set(
-			e, -errno,
+			e, -ENODEV,
 			"no permission to open %s: add yourself to group "
 			"kvm (sudo usermod -aG kvm \"$USER\") and log in "
 			"again",

@@ -30,8 +30,8 @@ struct kvm {
 /**
  * kvm_open() - Open /dev/kvm and create a VM
  *
- * Return: 0, or -errno with a sentence that says what the user can do; then
- *         nothing is open
+  * Return: 0; -ENODEV if there is no KVM that we may use, or another -errno,
+ *         with a sentence that says what the user can do; then nothing is open
  */
 MUST_CHECK int kvm_open(struct kvm *k, struct err *e);
 

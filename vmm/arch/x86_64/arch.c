@@ -132,7 +132,7 @@ int arch_set_kernel(struct arch *a, int fd, const char *cmdline, struct err *e)
 		return r;
 	if (strlen(cmdline) > a->kernel.cmdline_max)
 		return err_set(e, -E2BIG,
-			       "its command line may have %u bytes, not %zu",
+			       "--cmdline: this kernel takes %u bytes, not %zu",
 			       a->kernel.cmdline_max, strlen(cmdline));
 	a->kernel_fd = fd;
 	a->cmdline = cmdline;
