@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* host/cli/cmd_inspect.c - hutch inspect: all that is on record about a VM */
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "host/cli/cli.h"
+#include "host/cli/show.h"
+#include "host/cli/text.h"
+
+#define LINE_MAX_BYTES 4096
+#define TIME_MAX       32
+
+static const struct opt inspect_opts[] = {
+	CLI_COMMON_OPTS('h'),
+	OPT_END,
+};
+
+PRINTF(2, 3) static void line(const char *key, const char *fmt, ...)
+{
+	char raw[LINE_MAX_BYTES], shown[LINE_MAX_BYTES];
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)vsnprintf(raw, sizeof(raw), fmt, ap);
+	va_end(ap);
+	if (!raw[0])
+		return;
+	(void)text_show(shown, sizeof(shown), raw, SIZE_MAX);
+	(void)printf("%-10s %s\n", key, shown);
+}
+
+static void time_line(const char *key, int64_t ns)
+{
+	char buf[TIME_MAX];
+
+	line(key, "%s", hutch_time_text(ns, buf, sizeof(buf)));
+}
+
+static void print_record(const struct hutch_record *rec)
+{
+	AUTO_FREE char *command = rec->argv ? text_join(rec->argv) : NULL;
+	char memory[SHOW_MAX], timeout[SHOW_MAX], reason[LINE_MAX_BYTES];
+
+	show_size(memory, rec->memory);
+	show_span(timeout, (int64_t)rec->timeout_ms * 1000000);
+	line("name", "%s", rec->name);
+	line("id", "%s", rec->id);
+	line("state", "%s", hutch_state_name(rec->state));
+	line("reason", "%s", hutch_reason_text(rec, reason, sizeof(reason)));
+	line("command", "%s", command ? command : "");
+	line("cpus", "%u", rec->cpus);
+	line("memory", "%s", memory);
+	line("hostname", "%s", rec->hostname ? rec->hostname : "");
+	line("user", "%s", rec->user && *rec->user ? rec->user : "root");
+	line("workdir", "%s",
+	     rec->workdir && *rec->workdir ? rec->workdir : "/");
+	for (size_t i = 0; rec->env && rec->env[i]; i++)
+		line("env", "%s", rec->env[i]);
+	line("kernel", "%s", rec->kernel ? rec->kernel : "");
+	if (rec->timeout_ms)
+		line("timeout", "%s", timeout);
+	time_line("created", rec->created_ns);
+	time_line("started", rec->started_ns);
+	time_line("ready", rec->ready_ns);
+	time_line("ended", rec->ended_ns);
+	if (rec->keeper_pid > 0)
+		line("keeper", "%d", (int)rec->keeper_pid);
+	if (rec->vmm_pid > 0)
+		line("monitor", "%d", (int)rec->vmm_pid);
+}
+
+static int print_records(const struct cli *c, struct hutch_record *const *list)
+{
+	if (c->json)
+		return show_records(list);
+	for (size_t i = 0; list[i]; i++) {
+		if (i)
+			(void)putchar('\n');
+		print_record(list[i]);
+	}
+	return 0;
+}
+
+static int cmd_inspect(struct cli *c, const void *opts,
+		       const struct opt_words *w)
+{
+	size_t n = w->n + w->n_rest;
+	struct hutch_record **list = calloc(n + 1, sizeof(void *));
+	struct hutch_err e = { 0 };
+	int r = cli_open(c), failed = 0;
+	size_t found = 0;
+
+	(void)opts;
+	for (size_t i = 0; list && i < n && r == 0; i++) {
+		const char *name = i < w->n ? w->word[i] : w->rest[i - w->n];
+
+		if (hutch_inspect(c->h, name, &list[found], &e) == 0) {
+			found++;
+			continue;
+		}
+		cli_warn("%s", e.msg);
+		failed = CLI_EXIT_FAILED;
+	}
+	if (!list || (r == 0 && print_records(c, list) < 0))
+		r = cli_usage(c, "inspect: out of memory");
+	for (size_t i = 0; i < found; i++)
+		hutch_record_free(list[i]);
+	free(list);
+	return r ? r : failed;
+}
+
+const struct verb verb_inspect = {
+	.name = "inspect",
+	.args = "[OPTIONS] NAME...",
+	.summary = "print all that is on record about a VM",
+	.help = "Prints what is on record about each VM, alive or stopped.\n",
+	.rules = { .table = inspect_opts },
+	.opts_size = sizeof(struct cli_common),
+	.min = 1,
+	.run = cmd_inspect,
+};

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* host/cli/cmd_list.c - hutch list: the VMs there are and were */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "host/cli/cli.h"
+#include "host/cli/show.h"
+#include "host/cli/table.h"
+#include "host/cli/text.h"
+
+#define COMMAND_COLS 40
+#define REASON_COLS  48
+#define REASON_MAX   512
+
+struct list_opts {
+	struct cli_common common;
+	bool all;
+	bool quiet;
+	bool no_trunc;
+};
+
+static const struct opt list_opts[] = {
+	{ "all", 'a', OPT_FLAG, offsetof(struct list_opts, all), NULL,
+	  "stopped ones too (they are always listed)" },
+	{ "quiet", 'q', OPT_FLAG, offsetof(struct list_opts, quiet), NULL,
+	  "print names only" },
+	{ "no-trunc", 0, OPT_FLAG, offsetof(struct list_opts, no_trunc), NULL,
+	  "do not cut long commands and reasons" },
+	CLI_COMMON_OPTS('h'),
+	OPT_END,
+};
+
+static const struct table_col cols[] = {
+	{ "NAME", 0 },
+	{ "STATE", 0 },
+	{ "CPUS", 0 },
+	{ "MEMORY", 0 },
+	{ "CREATED", 0 },
+	{ "UPTIME", 0 },
+	{ "COMMAND", COMMAND_COLS },
+	{ "REASON", REASON_COLS },
+};
+
+static const struct table_col cols_whole[] = {
+	{ "NAME", 0 },    { "STATE", 0 },  { "CPUS", 0 },    { "MEMORY", 0 },
+	{ "CREATED", 0 }, { "UPTIME", 0 }, { "COMMAND", 0 }, { "REASON", 0 },
+};
+_Static_assert(ARRAY_LEN(cols) == ARRAY_LEN(cols_whole), "same columns");
+
+static int add_row(struct table *t, const struct hutch_record *rec)
+{
+	char cpus[16], memory[SHOW_MAX], created[SHOW_MAX], up[SHOW_MAX];
+	char reason[REASON_MAX];
+	AUTO_FREE char *command = rec->argv ? text_join(rec->argv) : NULL;
+	int r;
+
+	(void)snprintf(cpus, sizeof(cpus), "%u", rec->cpus);
+	show_size(memory, rec->memory);
+	show_ago(created, rec->created_ns);
+	show_uptime(up, rec);
+	(void)hutch_reason_text(rec, reason, sizeof(reason));
+
+	r = table_add(t, rec->name);
+	r = r < 0 ? r : table_add(t, hutch_state_name(rec->state));
+	r = r < 0 ? r : table_add(t, cpus);
+	r = r < 0 ? r : table_add(t, memory);
+	r = r < 0 ? r : table_add(t, created);
+	r = r < 0 ? r : table_add(t, up);
+	r = r < 0 ? r : table_add(t, command);
+	return r < 0 ? r : table_add(t, reason);
+}
+
+static int print_table(struct hutch_record *const *list, bool whole)
+{
+	struct table t;
+	int r = 0;
+
+	table_init(&t, whole ? cols_whole : cols, ARRAY_LEN(cols));
+	for (; *list && r == 0; list++)
+		r = add_row(&t, *list);
+	if (r == 0)
+		table_print(&t, stdout);
+	table_done(&t);
+	return r;
+}
+
+static int print_list(const struct cli *c, const struct list_opts *o,
+		      struct hutch_record *const *list)
+{
+	if (c->json)
+		return show_records(list);
+	if (!o->quiet)
+		return print_table(list, o->no_trunc);
+	for (; *list; list++)
+		(void)printf("%s\n", (*list)->name);
+	return 0;
+}
+
+static int cmd_list(struct cli *c, const void *opts, const struct opt_words *w)
+{
+	struct hutch_record **list = NULL;
+	struct hutch_err e = { 0 };
+	int r = cli_open(c);
+
+	(void)w;
+	if (r != 0)
+		return r;
+	if (hutch_list(c->h, &list, &e) < 0)
+		return cli_fail(c, &e);
+	r = print_list(c, opts, list);
+	hutch_list_free(list);
+	return r < 0 ? cli_usage(c, "list: out of memory") : 0;
+}
+
+const struct verb verb_list = {
+	.name = "list",
+	.alias = "ls",
+	.args = "[OPTIONS]",
+	.summary = "list VMs, and why those that ended did",
+	.help = "Lists all VMs, alive or stopped, sorted by name.\n",
+	.rules = { .table = list_opts },
+	.opts_size = sizeof(struct list_opts),
+	.run = cmd_list,
+};

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* host/cli/cmd_run.c - hutch run: a new VM for one command */
+#include <errno.h>
+#include <string.h>
+
+#include "host/cli/command.h"
+#include "host/cli/text.h"
+
+#define QUOTE_MAX  80
+#define QUOTE_COLS 60
+/*
+ * The agent ends the command when its time is up and says so. Should the
+ * guest not obey, the keeper ends the VM this much later.
+ */
+#define OBEY_MS 60000u
+/* A command has ended and its VM has not: more than a guest needs. */
+#define POWER_OFF_MS 60000
+
+static const struct opt run_opts[] = {
+	COMMAND_STDIO_OPTS,
+	COMMAND_PROCESS_OPTS,
+	{ "name", 0, OPT_STR, COMMAND_OFF(name), "NAME",
+	  "name of the VM (one is made up)" },
+	COMMAND_VM_OPTS,
+	{ "detach", 'd', OPT_FLAG, COMMAND_OFF(detach), NULL, NULL },
+	CLI_COMMON_OPTS(0),
+	OPT_END,
+};
+
+/* A word where an image would stand: what was meant is plain mostly. */
+static int refuse_image(const struct cli *c, const struct opt_words *w)
+{
+	size_t cmd = w->rest[1] && !strcmp(w->rest[1], "--") ? 2 : 0;
+	char image[QUOTE_MAX], word[QUOTE_MAX];
+
+	(void)text_show(image, sizeof(image), w->rest[0], QUOTE_COLS);
+	(void)text_show(word, sizeof(word),
+			w->rest[cmd] ? w->rest[cmd] : "COMMAND", QUOTE_COLS);
+	return cli_usage(c,
+			 "'%s' stands where an image would, and there are no "
+			 "images yet: write hutch run -- %s%s",
+			 image, word,
+			 w->rest[cmd] && w->rest[cmd + 1] ? " ..." : "");
+}
+
+static int check(const struct cli *c, const struct command_opts *o,
+		 const struct opt_words *w)
+{
+	if (o->detach)
+		return cli_usage(c, "run has no --detach: write hutch start "
+				    "NAME -- COMMAND");
+	if (w->n_rest == 0)
+		return cli_usage(c, "run needs a command: hutch run -- "
+				    "COMMAND");
+	return w->dashes ? 0 : refuse_image(c, w);
+}
+
+/* Return: as hutch_wait(); *@ret_timed_out: that is why it ended. */
+static int await_end(const struct cli *c, const char *name, bool *ret_timed_out)
+{
+	struct hutch_record *rec = NULL;
+	int r = hutch_wait(c->h, name, HUTCH_WAIT_EXIT, POWER_OFF_MS, &rec,
+			   NULL);
+
+	if (r == 0 && rec)
+		*ret_timed_out = rec->reason == HUTCH_REASON_TIMEOUT;
+	hutch_record_free(rec);
+	return r;
+}
+
+/*
+ * Comes back when the VM has ended, so that "hutch list" tells the truth at
+ * once. Takes @vm.
+ */
+static int run_in(struct cli *c, struct hutch_vm *vm,
+		  const struct command_opts *o, const struct command *cmd)
+{
+	char name[HUTCH_NAME_MAX + 1];
+	struct stream_end end;
+	bool timed_out = false;
+	int r = -ETIMEDOUT;
+
+	(void)snprintf(name, sizeof(name), "%s", hutch_vm_name(vm));
+	command_attach(c, name, o, cmd, &end);
+	if (end.exited)
+		r = await_end(c, name, &timed_out);
+	/* Left alone, never begun, or deaf: let go of the lifeline. */
+	hutch_vm_close(vm);
+	if (r == -ETIMEDOUT)
+		(void)await_end(c, name, &timed_out);
+	return command_report(c, &end, timed_out);
+}
+
+static int run_command(struct cli *c, const struct command_opts *o,
+		       const struct command *cmd)
+{
+	struct hutch_start_opts so = command_start_opts(o, cmd);
+	struct hutch_vm *vm = NULL;
+	struct hutch_err e = { 0 };
+	int r = cli_open(c);
+
+	if (r != 0)
+		return r;
+	so.flags |= HUTCH_START_LIFELINE | HUTCH_START_ATTACH;
+	if (cmd->timeout_ms)
+		so.timeout_ms = cmd->timeout_ms + OBEY_MS;
+	if (hutch_start(c->h, &so, &vm, &e) < 0)
+		return cli_fail(c, &e);
+	return run_in(c, vm, o, cmd);
+}
+
+static int cmd_run(struct cli *c, const void *opts, const struct opt_words *w)
+{
+	const struct command_opts *o = opts;
+	struct command cmd = { 0 };
+	int r = check(c, o, w);
+
+	if (r == 0)
+		r = command_read(c, o, w->rest, &cmd);
+	cmd.exec_flags = HUTCH_EXEC_MAIN;
+	if (r == 0)
+		r = run_command(c, o, &cmd);
+	command_done(&cmd);
+	return r;
+}
+
+const struct verb verb_run = {
+	.name = "run",
+	.args = "[OPTIONS] -- COMMAND [ARG...]",
+	.summary = "run a command in a new VM",
+	.help = "Boots a VM, runs COMMAND in it, and ends the VM when COMMAND "
+		"has ended. The exit\ncode is the command's own; 124: its "
+		"time was up, 125: hutch failed, 126: it cannot\nbe run, 127: "
+		"it was not found, 128+N: signal N ended it.\n\n"
+		"  hutch run -- sh -c 'uname -a; exit 7'\n"
+		"  hutch run --rm -i --timeout 10 -- sh < script.sh\n"
+		"  hutch run --rm -it -- sh\n",
+	.rules = { .table = run_opts, .command = true },
+	.opts_size = sizeof(struct command_opts),
+	.run = cmd_run,
+};
