@@ -339,8 +339,7 @@ static int run_all(struct run *r)
 {
 	int e = send_start(r);
 
-	while (e >= 0 &&
-	       !(r->done && !r->std[0].buf.len && !r->std[1].buf.len))
+	while (e >= 0 && !(r->done && !r->std[0].buf.len && !r->std[1].buf.len))
 		e = run_once(r);
 	if (e < 0 && r->signo)
 		return 128 + r->signo;

@@ -51,8 +51,8 @@ static int address(const char *path, struct sockaddr_un *ret, int *ret_dir)
 	if (*ret_dir < 0)
 		return -errno;
 	ret->sun_family = AF_UNIX;
-	n = snprintf(ret->sun_path, sizeof(ret->sun_path),
-		     "/proc/self/fd/%d%s", *ret_dir, slash);
+	n = snprintf(ret->sun_path, sizeof(ret->sun_path), "/proc/self/fd/%d%s",
+		     *ret_dir, slash);
 	return n < (int)sizeof(ret->sun_path) ? 0 : -ENAMETOOLONG;
 }
 
@@ -183,6 +183,19 @@ static void up_keeper(const struct host_opts *o, int listener, int ready)
 	_exit(keeper_run(o, listener, -1, ready));
 }
 
+/* Written before the socket is there, under the lock. */
+static int write_about(const struct host_opts *o)
+{
+	FILE *f = fopen(o->about_file, "we");
+
+	if (!f)
+		return host_fail("cannot write", o->about_file);
+	for (const char *p = o->about; *p; p++)
+		(void)fputc(*p == ' ' ? '\n' : *p, f);
+	(void)fputc('\n', f);
+	return fclose(f) ? host_fail("cannot write", o->about_file) : 0;
+}
+
 static int cmd_up(const struct host_opts *o)
 {
 	int ready[2], listener, lock = up_lock(o);
@@ -195,7 +208,7 @@ static int cmd_up(const struct host_opts *o)
 		(void)fprintf(stderr, "lab: it is up already\n");
 		return 0;
 	}
-	if (lock < 0)
+	if (lock < 0 || write_about(o) < 0)
 		return EXIT_LAB;
 	listener = host_listen(o->socket);
 	if (listener < 0 || pipe2(ready, O_CLOEXEC) < 0)
@@ -250,6 +263,9 @@ static int parse_one(int c, int argc, char **argv, struct host_opts *o)
 	case 'a':
 		o->about = optarg;
 		return 0;
+	case 'k':
+		o->about_file = optarg;
+		return 0;
 	case 'm':
 		return take_strings(argc, argv, &o->machine);
 	case 'c':
@@ -257,7 +273,7 @@ static int parse_one(int c, int argc, char **argv, struct host_opts *o)
 	case 'e':
 		return take_strings(argc, argv, &o->env);
 	case 'd':
-		o->disk_dir = optarg;
+		o->scratch = optarg;
 		return 0;
 	case 'z':
 		o->disk_size = strtoull(optarg, NULL, 10);
@@ -285,7 +301,7 @@ static int parse_one(int c, int argc, char **argv, struct host_opts *o)
 static int parse(int argc, char **argv, struct host_opts *o)
 {
 	/* "+": options end at the first word that is none. */
-	static const char known[] = "+s:l:a:m:c:e:d:z:i:p:trv";
+	static const char known[] = "+s:l:a:k:m:c:e:d:z:i:p:trv";
 	int c;
 
 	while ((c = getopt(argc, argv, known)) >= 0)
@@ -311,9 +327,9 @@ int main(int argc, char **argv)
 		(void)fprintf(stderr, "lab: use scripts/lab\n");
 		return EXIT_LAB;
 	}
-	if (!strcmp(verb, "run") && o.command.n)
+	if (!strcmp(verb, "run") && o.command.n && o.scratch)
 		return cmd_run(&o);
-	if (!strcmp(verb, "up") && o.socket && o.lock)
+	if (!strcmp(verb, "up") && o.socket && o.lock && o.about_file)
 		return cmd_up(&o);
 	if (!strcmp(verb, "down") && o.socket)
 		return cmd_ask(&o, LAB_DOWN);

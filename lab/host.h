@@ -29,13 +29,14 @@ struct strings {
  * struct host_opts - What scripts/lab asks for
  * @socket:	Of the kept lab, or NULL
  * @lock:	Lock file of the kept lab, or NULL
- * @about:	One line that tells what lab this is, for LAB_STATUS
+ * @about:	Words that tell what lab this is
+ * @about_file:	Of the kept lab; holds @about, each word on its line
  * @machine:	Command that is the lab; none: only a kept one is used
- * @config:	Strings of the configuration, see world.h
+ * @config:	Strings of the configuration, see world.h, without the last
  * @env:	Environment of the command
  * @command:	The command
- * @disk_dir:	Folder for the scratch disk, or NULL for none
- * @disk_size:	Its size in bytes
+ * @scratch:	Folder in which the scratch disk, or folder, is made
+ * @disk_size:	Bytes of the disk; 0 for a folder
  * @idle_s:	A kept lab ends after so many seconds without a client
  * @parent:	Process whose death ends the command, 0 for none
  * @tty:	Give the command a terminal
@@ -46,11 +47,12 @@ struct host_opts {
 	const char *socket;
 	const char *lock;
 	const char *about;
+	const char *about_file;
 	struct strings machine;
 	struct strings config;
 	struct strings env;
 	struct strings command;
-	const char *disk_dir;
+	const char *scratch;
 	uint64_t disk_size;
 	unsigned int idle_s;
 	pid_t parent;
@@ -64,11 +66,13 @@ struct host_opts {
  * @pid:	Process, 0 if none
  * @port:	Our end of the stream to the server in it
  * @console:	What it and its kernel print
+ * @scratch:	Its scratch folder; it removes it. Empty where it has a disk
  */
 struct machine {
 	pid_t pid;
 	int port;
 	int console;
+	char scratch[4096];
 };
 
 int host_fail(const char *what, const char *name);

@@ -19,8 +19,8 @@
 
 /* The console's last bytes, for the case that the lab fails. */
 #define CONSOLE_MAX 8192u
-/* Port, console, listener, signals; then the clients. */
-#define POLL_FIXED 4
+/* Port, console, listener, signals, who waits; then the clients. */
+#define POLL_FIXED 5
 
 struct client {
 	int fd;
@@ -122,12 +122,11 @@ static int client_say(struct client *c, uint8_t type, const char *text)
 	size_t len = strlen(text);
 
 	c->last = true;
-	return lab_frame_put(&c->out,
-			     &(struct lab_frame){
-				     .payload = (const uint8_t *)text,
-				     .len = (uint32_t)len,
-				     .type = type,
-			     });
+	return lab_frame_put(&c->out, &(struct lab_frame){
+					      .payload = (const uint8_t *)text,
+					      .len = (uint32_t)len,
+					      .type = type,
+				      });
 }
 
 static int client_status(struct keeper *k, struct client *c)
@@ -135,15 +134,13 @@ static int client_status(struct keeper *k, struct client *c)
 	char text[512];
 
 	(void)snprintf(text, sizeof(text),
-		       "%s, %s, %u command(s), process %d, ends after %u idle"
-		       " seconds\n",
-		       k->o->about, k->ready ? "up" : "coming up",
-		       clients(k) - 1, (int)k->m.pid, k->o->idle_s);
+		       "%s state=%s commands=%u pid=%d idle_limit=%us\n",
+		       k->o->about, k->ready ? "up" : "coming-up",
+		       clients(k) - 1, (int)getpid(), k->o->idle_s);
 	return client_say(c, LAB_STATUS, text);
 }
 
-static int client_frame(struct keeper *k, struct client *c,
-			struct lab_frame *f)
+static int client_frame(struct keeper *k, struct client *c, struct lab_frame *f)
 {
 	switch (f->type) {
 	case LAB_DOWN:
@@ -305,6 +302,7 @@ static unsigned int fill_poll(const struct keeper *k, struct pollfd *p)
 	p[1] = (struct pollfd){ .fd = k->m.console, .events = POLLIN };
 	p[2] = (struct pollfd){ .fd = k->listener, .events = POLLIN };
 	p[3] = (struct pollfd){ .fd = k->signals, .events = POLLIN };
+	p[4] = (struct pollfd){ .fd = k->ready_fd };
 	for (unsigned int i = 0; i < LAB_SESSIONS_MAX; i++) {
 		if (!k->c[i])
 			continue;
@@ -318,8 +316,7 @@ static unsigned int fill_poll(const struct keeper *k, struct pollfd *p)
 	return n;
 }
 
-static void clients_io(struct keeper *k, const struct pollfd *p,
-		       unsigned int n)
+static void clients_io(struct keeper *k, const struct pollfd *p, unsigned int n)
 {
 	for (unsigned int j = POLL_FIXED; j < n; j++) {
 		for (unsigned int i = 0; i < LAB_SESSIONS_MAX; i++) {
@@ -345,7 +342,8 @@ static int keep_once(struct keeper *k)
 		return errno == EINTR ? 0 : -errno;
 	if (r == 0 && wait_ms(k) == 0)
 		return k->ready ? -ECANCELED : -ETIMEDOUT;
-	if (p[3].revents)
+	/* Who had it made has gone before it was there. */
+	if (p[3].revents || p[4].revents)
 		return -ECANCELED;
 	if (p[1].revents && !console_io(k)) {
 		close(k->m.console);
@@ -385,6 +383,8 @@ static int send_config(struct keeper *k)
 	for (unsigned int i = 0; i < k->o->config.n && r >= 0; i++)
 		r = lab_buf_add(&text, k->o->config.v[i],
 				strlen(k->o->config.v[i]) + 1);
+	if (r >= 0)
+		r = lab_buf_add(&text, k->m.scratch, strlen(k->m.scratch) + 1);
 	if (r >= 0)
 		r = lab_frame_put(&k->out, &(struct lab_frame){
 						   .payload = text.p,
@@ -430,8 +430,8 @@ int keeper_run(const struct host_opts *o, int listener, int client,
 		r = keep_once(&k);
 	if (r == -ETIMEDOUT || r == -EPIPE)
 		lab_died(&k);
-	if (listener >= 0 && unlink(o->socket) < 0)
-		(void)host_fail("cannot remove", o->socket);
+	if (listener >= 0)
+		(void)unlink(o->socket);
 	machine_stop(&k.m);
 	return r == -ECANCELED ? 0 : EXIT_LAB;
 }

@@ -4,14 +4,19 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+/* QEMU and the namespaces' supervisor end at once when told to. */
+#define MACHINE_GRACE_MS 10000
 
 /* Runs mkfs on fd, which has no name. */
 static int format(int fd)
@@ -42,15 +47,25 @@ static int format(int fd)
 /* The scratch disk has no name from birth, so nothing can be left behind. */
 static int make_disk(const struct host_opts *o)
 {
-	int fd = open(o->disk_dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	int fd = open(o->scratch, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 
 	if (fd < 0)
-		return host_fail("cannot make a scratch disk in", o->disk_dir);
+		return host_fail("cannot make a scratch disk in", o->scratch);
 	if (ftruncate(fd, (off_t)o->disk_size) < 0 || format(fd) < 0) {
 		close(fd);
 		return -1;
 	}
 	return fd;
+}
+
+static int make_folder(const struct host_opts *o, struct machine *m)
+{
+	int n = snprintf(m->scratch, sizeof(m->scratch), "%s/scratch.XXXXXX",
+			 o->scratch);
+
+	if (n >= (int)sizeof(m->scratch) || !mkdtemp(m->scratch))
+		return host_fail("cannot make a scratch folder in", o->scratch);
+	return 0;
 }
 
 /* In the child. Descriptors move to where the command line says they are. */
@@ -60,7 +75,11 @@ static void become_machine(const struct host_opts *o, pid_t keeper, int port,
 	int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	int from[] = { nothing, console, console, port, disk };
 	char **argv = calloc(o->machine.n + 1, sizeof(*argv));
+	sigset_t none;
 
+	sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+	(void)signal(SIGPIPE, SIG_DFL);
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != keeper || !argv)
 		_exit(EXIT_LAB);
@@ -91,11 +110,11 @@ int machine_start(const struct host_opts *o, struct machine *ret)
 	pid_t pid, keeper = getpid();
 	int port[2], out[2], disk = -1;
 
-	if (o->disk_dir) {
+	*ret = (struct machine){ .port = -1, .console = -1 };
+	if (o->disk_size)
 		disk = make_disk(o);
-		if (disk < 0)
-			return -1;
-	}
+	if (o->disk_size ? disk < 0 : make_folder(o, ret) < 0)
+		return -1;
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, port) < 0 ||
 	    pipe2(out, O_CLOEXEC) < 0)
 		return host_fail("cannot make", "pipe");
@@ -111,9 +130,9 @@ int machine_start(const struct host_opts *o, struct machine *ret)
 	if (fcntl(port[0], F_SETFL, O_NONBLOCK) < 0 ||
 	    fcntl(out[0], F_SETFL, O_NONBLOCK) < 0)
 		return host_fail("cannot use", "pipe");
-	*ret = (struct machine){ .pid = pid,
-				 .port = port[0],
-				 .console = out[0] };
+	ret->pid = pid;
+	ret->port = port[0];
+	ret->console = out[0];
 	return 0;
 }
 
@@ -123,10 +142,17 @@ int machine_start(const struct host_opts *o, struct machine *ret)
  */
 void machine_stop(struct machine *m)
 {
-	if (m->pid > 0) {
+	struct pollfd p = { .fd = -1, .events = POLLIN };
+
+	if (m->pid <= 0)
+		return;
+	p.fd = (int)syscall(SYS_pidfd_open, m->pid, 0);
+	(void)kill(m->pid, SIGTERM);
+	if (p.fd < 0 || poll(&p, 1, MACHINE_GRACE_MS) <= 0)
 		(void)kill(m->pid, SIGKILL);
-		while (waitpid(m->pid, NULL, 0) < 0 && errno == EINTR)
-			;
-	}
+	while (waitpid(m->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	if (p.fd >= 0)
+		close(p.fd);
 	m->pid = 0;
 }

@@ -26,9 +26,9 @@
 #define LAB_HEAD 8u
 /* With its head a frame fills the most that the port takes in one write. */
 #define LAB_PAYLOAD_MAX (32768u - LAB_HEAD)
-#define LAB_WINDOW (256u << 10)
+#define LAB_WINDOW      (256u << 10)
 /* What a command may have in arguments and environment, in bytes. */
-#define LAB_START_MAX (2u << 20)
+#define LAB_START_MAX    (2u << 20)
 #define LAB_SESSIONS_MAX 64u
 /* Raised with every change of what is on the wire. */
 #define LAB_VERSION 1
@@ -36,24 +36,24 @@
 enum lab_type {
 	/* Client to server */
 	LAB_ARGS = 1, /* a piece of what LAB_START runs */
-	LAB_START, /* arg: LAB_START_* flags */
-	LAB_STDIN, /* bytes */
+	LAB_START,    /* arg: LAB_START_* flags */
+	LAB_STDIN,    /* bytes */
 	LAB_STDIN_EOF,
 	LAB_SIGNAL, /* arg: signal for the command's process group */
-	LAB_KILL, /* end all that the command started; arg 1: client is gone */
+	LAB_KILL,  /* end all that the command started; arg 1: client is gone */
 	LAB_WINCH, /* le16 rows, le16 columns */
 	LAB_BROKEN, /* arg: stream that nobody reads any more, 1 or 2 */
 	/* Both ways */
 	LAB_CREDIT, /* arg: stream (0, 1, 2); le32 bytes taken */
 	/* Server to client */
-	LAB_READY, /* session 0: the lab is up; arg: LAB_VERSION */
+	LAB_READY,   /* session 0: the lab is up; arg: LAB_VERSION */
 	LAB_STARTED, /* the command's process exists */
-	LAB_STDOUT, /* bytes */
-	LAB_STDERR, /* bytes */
-	LAB_EXIT, /* arg: exit code; the last frame of a session */
-	LAB_FAIL, /* text; the last frame of a session */
+	LAB_STDOUT,  /* bytes */
+	LAB_STDERR,  /* bytes */
+	LAB_EXIT,    /* arg: exit code; the last frame of a session */
+	LAB_FAIL,    /* text; the last frame of a session */
 	/* Client to keeper, not passed on */
-	LAB_DOWN, /* end the lab; the keeper closes the connection */
+	LAB_DOWN,   /* end the lab; the keeper closes the connection */
 	LAB_STATUS, /* and the answer, text */
 };
 

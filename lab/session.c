@@ -248,13 +248,13 @@ static int stdout_io(struct lab_session *s, struct lab_world *w, int i)
 	o->credit -= (uint32_t)n;
 	if (s->ended && !s->tty)
 		o->left -= (uint32_t)n;
-	return lab_frame_put(&w->out, &(struct lab_frame){
-					      .payload = data,
-					      .len = (uint32_t)n,
-					      .session = s->id,
-					      .type = i ? LAB_STDERR
-							: LAB_STDOUT,
-				      });
+	return lab_frame_put(&w->out,
+			     &(struct lab_frame){
+				     .payload = data,
+				     .len = (uint32_t)n,
+				     .session = s->id,
+				     .type = i ? LAB_STDERR : LAB_STDOUT,
+			     });
 }
 
 /**

@@ -2,6 +2,7 @@
 /* Starting a command in the lab. */
 #include "spawn.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -75,7 +76,8 @@ static int session_cgroup_name(const struct lab_session *s, const char *file,
 }
 
 /* Makes the session's cgroup; its procs file, open, or -1 to go without. */
-static int cgroup_make(const struct lab_session *s, const struct lab_account *as)
+static int cgroup_make(const struct lab_session *s,
+		       const struct lab_account *as)
 {
 	static const char *const theirs[] = { "", "cgroup.procs",
 					      "cgroup.subtree_control",
@@ -253,12 +255,49 @@ static int write_word(const char *path, const char *word)
 	return n < 0 ? -EIO : 0;
 }
 
+/* The process's session, or 0 if it has just gone. */
+static pid_t session_of(const char *pid)
+{
+	char path[300], stat[512];
+	const char *end;
+	pid_t sid = 0;
+	ssize_t n;
+	int fd;
+
+	(void)snprintf(path, sizeof(path), "/proc/%s/stat", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	n = read(fd, stat, sizeof(stat) - 1);
+	close(fd);
+	stat[n < 0 ? 0 : n] = '\0';
+	/* After the name, which may hold anything: state, ppid, pgrp, sid. */
+	end = strrchr(stat, ')');
+	if (end)
+		(void)sscanf(end, ") %*c %*d %*d %d", &sid);
+	return sid;
+}
+
+static void kill_session(pid_t sid)
+{
+	DIR *d = opendir("/proc");
+	const struct dirent *e;
+
+	if (!d)
+		return;
+	while ((e = readdir(d)))
+		if (e->d_name[0] >= '1' && e->d_name[0] <= '9' &&
+		    session_of(e->d_name) == sid)
+			(void)kill((pid_t)strtol(e->d_name, NULL, 10), SIGKILL);
+	closedir(d);
+}
+
 /**
  * spawn_kill() - End all that a session has started
  * @s:		Session, started or not
  * @w:		The lab
  *
- * Without cgroups this reaches the command's process group only.
+ * Without cgroups what has made a session of its own is not reached.
  */
 void spawn_kill(const struct lab_session *s, const struct lab_world *w)
 {
@@ -269,8 +308,7 @@ void spawn_kill(const struct lab_session *s, const struct lab_world *w)
 	session_cgroup_name(s, "cgroup.kill", path, sizeof(path));
 	if (w->cgroup && write_word(path, "1") == 0)
 		return;
-	if (!s->ended)
-		(void)kill(-s->pid, SIGKILL);
+	kill_session(s->pid);
 }
 
 /**

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #define NEW "/new"
-#define P9 "trans=virtio,version=9p2000.L,msize=512000,access=user,"
+#define P9  "trans=virtio,version=9p2000.L,msize=512000,access=user,"
 
 struct mnt {
 	const char *what;
@@ -58,10 +58,10 @@ static int make_root(void)
 		{ "shm", NEW "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV,
 		  "mode=1777,size=75%" },
 		{ "mqueue", NEW "/dev/mqueue", "mqueue", 0, NULL },
-		{ "proc", NEW "/proc", "proc",
-		  MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL },
-		{ "sys", NEW "/sys", "sysfs",
-		  MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL },
+		{ "proc", NEW "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC,
+		  NULL },
+		{ "sys", NEW "/sys", "sysfs", MS_NOSUID | MS_NODEV | MS_NOEXEC,
+		  NULL },
 		{ "cgroup2", NEW "/sys/fs/cgroup", "cgroup2",
 		  MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL },
 		{ "run", NEW "/run", "tmpfs", MS_NOSUID | MS_NODEV,
@@ -100,7 +100,10 @@ static int open_way(const char *path)
 	return 0;
 }
 
-/* cache=none, so that both sides see at once what the other has written. */
+/*
+ * cache=mmap keeps nothing of a file past its last close, so each side sees
+ * what the other has written.
+ */
 static int mount_shares(const struct world *w)
 {
 	const char *tree = w->s[WORLD_TREE], *cache = w->s[WORLD_CACHE];

@@ -9,10 +9,10 @@
 
 /* The configuration: as many strings with their NUL, in this order. */
 enum world_key {
-	WORLD_TREE, /* project tree, absolute */
-	WORLD_CACHE, /* cache folder, absolute */
+	WORLD_TREE,    /* project tree, absolute */
+	WORLD_CACHE,   /* cache folder, absolute */
 	WORLD_MODULES, /* where lib/modules of the lab's kernel lies */
-	WORLD_USER, /* name of the ordinary user */
+	WORLD_USER,    /* name of the ordinary user */
 	WORLD_UID,
 	WORLD_GID,
 	WORLD_SCRATCH, /* folder for /scratch; empty where it is a disk */
@@ -42,7 +42,7 @@ int world_open_port(void);
 int world_read(int port, struct lab_buf *in, struct world *ret);
 int world_load_modules(const char *dir);
 int world_make_vm(struct world *w);
-int world_make_ns(struct world *w);
+int world_make_ns(struct world *w, int port);
 int world_people(struct world *w);
 int world_mkdirs(const char *path, mode_t mode);
 int world_fail(const char *what, const char *name);
