@@ -79,9 +79,13 @@ hutch_once() {
 	) 9>>"$lock"
 }
 
-# hutch_has_kvm: is /dev/kvm there and ours to open?
+# hutch_has_kvm: is /dev/kvm there, ours to open, and one that can boot an
+# ordinary kernel? Without the processor's own help (a KVM of the PVM kind) it
+# cannot: such a guest crashes.
 hutch_has_kvm() {
-	[ -c /dev/kvm ] && (: <>/dev/kvm) 2>/dev/null
+	[ -c /dev/kvm ] && (: <>/dev/kvm) 2>/dev/null || return 1
+	[ "$(uname -m)" != x86_64 ] ||
+		grep -qE '^flags.* (vmx|svm)( |$)' /proc/cpuinfo
 }
 
 # ---- A private apt -------------------------------------------------------

@@ -44,6 +44,9 @@ static const struct cap caps[] = {
 /* Whether the processor itself offers virtual machines to this kernel. */
 static bool cpu_has_it(void)
 {
+#if !defined(__x86_64__)
+	return true;
+#else
 	AUTO_FREE char *text = malloc(CPUINFO_MAX + 1);
 	AUTO_FD int fd = open("/proc/cpuinfo", O_RDONLY | O_CLOEXEC);
 	size_t len = 0;
@@ -57,6 +60,7 @@ static bool cpu_has_it(void)
 	}
 	text[len] = '\0';
 	return strstr(text, " vmx ") || strstr(text, " svm ");
+#endif
 }
 
 static void say_absent(struct doctor *d)
@@ -159,6 +163,15 @@ void doctor_kvm(struct doctor *d)
 		doctor_say(d, DOCTOR_LACKS, KVM_PATH,
 			   "use the KVM of Linux itself",
 			   "speaks version %d, not %d", version, KVM_VERSION);
+		return;
+	}
+	if (!cpu_has_it()) {
+		doctor_say(d, DOCTOR_LACKS, KVM_PATH,
+			   "use a machine whose processor has AMD-V or VT-x; "
+			   "to try hutch without, scripts/try uses an "
+			   "emulated one",
+			   "does without the processor's help (PVM?): an "
+			   "ordinary kernel crashes in it");
 		return;
 	}
 	doctor_say(d, DOCTOR_OK, KVM_PATH, NULL, "can be opened, version %d",
