@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tests/unit/test_config.c - vmm/config.c: the monitor's command line */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include "tests/lib/check_main.h"
+#include "vmm/config.h"
+
+#define WORDS_MAX 24
+
+/* A line of words parted by blanks; the kernel's option is put in front. */
+static int parse(const char *line, struct config *c, struct err *e)
+{
+	static char buf[1024];
+	char *argv[WORDS_MAX] = { buf }, *save = NULL;
+	int argc = 0;
+
+	(void)snprintf(buf, sizeof(buf), "hutch-vmm --kernel k %s", line);
+	for (char *w = strtok_r(buf, " ", &save); w && argc < WORDS_MAX - 1;
+	     w = strtok_r(NULL, " ", &save))
+		argv[argc++] = w;
+	argv[argc] = NULL;
+	*e = (struct err){ 0 };
+	return config_parse(c, argc, argv, e);
+}
+
+START_TEST(defaults_are_small_and_connect_nothing)
+{
+	struct config c;
+	struct err e;
+
+	ck_assert_int_eq(parse("", &c, &e), 0);
+	ck_assert_str_eq(c.kernel.path, "k");
+	ck_assert_uint_eq(c.cpus, 1);
+	ck_assert_uint_eq(c.memory, 256u << 20);
+	ck_assert_int_eq(c.vsock.fd, -1);
+	ck_assert_int_eq(c.lifeline_fd, -1);
+	ck_assert_int_eq(c.connector_fd, -1);
+	ck_assert_uint_eq(c.n_controls, 0);
+	ck_assert_ptr_null(c.cmdline);
+}
+END_TEST
+
+START_TEST(every_option_is_taken_in_both_spellings)
+{
+	struct config c;
+	struct err e;
+
+	ck_assert_int_eq(parse("--cpus=32 --memory 64M --cmdline=a=b "
+			       "--initrd i --agent=a --boot-config fd=9 "
+			       "--vsock fd=7 --connector fd=8 --console - "
+			       "--control p --control=fd=5 --lifeline fd=0",
+			       &c, &e),
+			 0);
+	ck_assert_uint_eq(c.cpus, 32);
+	ck_assert_uint_eq(c.memory, 64u << 20);
+	ck_assert_str_eq(c.cmdline, "a=b");
+	ck_assert_str_eq(c.initrd.path, "i");
+	ck_assert_str_eq(c.agent.path, "a");
+	ck_assert_int_eq(c.boot.fd, 9);
+	ck_assert_int_eq(c.vsock.fd, 7);
+	ck_assert_int_eq(c.connector_fd, 8);
+	ck_assert(c.console_stdout);
+	ck_assert_uint_eq(c.n_controls, 2);
+	ck_assert_str_eq(c.control[0].path, "p");
+	ck_assert_int_eq(c.control[1].fd, 5);
+	ck_assert_int_eq(c.lifeline_fd, 0);
+}
+END_TEST
+
+START_TEST(each_bad_option_is_refused_by_name)
+{
+	static const struct {
+		const char *line;
+		const char *says;
+	} bad[] = {
+		{ "--no-such-flag", "--no-such-flag" },
+		{ "stray", "stray" },
+		{ "--cpus", "--cpus" },
+		{ "--cpus 0", "--cpus" },
+		{ "--cpus 33", "--cpus" },
+		{ "--cpus 1000", "--cpus" },
+		{ "--cpus -1", "--cpus" },
+		{ "--cpus 1x", "--cpus" },
+		{ "--cpus=", "--cpus" },
+		{ "--memory 1M", "64M" },
+		{ "--memory 67108863", "64M" },
+		{ "--memory 67108865", "4096" },
+		{ "--memory 100T", "host" },
+		{ "--memory 99999999999999999999", "--memory" },
+		{ "--memory lots", "--memory" },
+		{ "--memory -1", "--memory" },
+		{ "--help=x", "--help" },
+		{ "--lifeline 3", "fd=N" },
+		{ "--lifeline fd=", "--lifeline" },
+		{ "--lifeline fd=-1", "--lifeline" },
+		{ "--lifeline fd=1x", "--lifeline" },
+		{ "--lifeline fd=4294967299", "--lifeline" },
+		{ "--connector path", "fd=N" },
+		{ "--vsock fd=x", "--vsock" },
+		{ "--vsock=", "--vsock" },
+		{ "--console=", "--console" },
+		{ "--kernel=", "--kernel" },
+		{ "--boot-config b", "--agent" },
+		{ "--boot-config fd=3", "--agent" },
+		{ "--control a --control b --control c --control d --control "
+		  "e --control f --control g --control h --control i",
+		  "--control" },
+	};
+	struct config c;
+	struct err e;
+
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		int r = parse(bad[i].line, &c, &e);
+
+		ck_assert_msg(r == -EINVAL || r == -ERANGE, "'%s' gave %d",
+			      bad[i].line, r);
+		ck_assert_msg(strstr(e.msg, bad[i].says), "'%s' says '%s'",
+			      bad[i].line, e.msg);
+		ck_assert_ptr_null(strchr(e.msg, '\n'));
+	}
+}
+END_TEST
+
+START_TEST(a_kernel_is_asked_for_but_not_by_help)
+{
+	char name[] = "hutch-vmm", help_word[] = "--help";
+	char version_word[] = "--version";
+	char *none[] = { name, NULL };
+	char *help[] = { name, help_word, NULL };
+	char *version[] = { name, version_word, NULL };
+	struct err e = { 0 };
+	struct config c;
+
+	ck_assert_int_eq(config_parse(&c, 1, none, &e), -EINVAL);
+	ck_assert_ptr_nonnull(strstr(e.msg, "--kernel"));
+	ck_assert_int_eq(config_parse(&c, 2, help, &e), 0);
+	ck_assert(c.help);
+	ck_assert_int_eq(config_parse(&c, 2, version, &e), 0);
+	ck_assert(c.version);
+}
+END_TEST
+
+START_TEST(help_names_every_option)
+{
+	static const char *const names[] = {
+		"--kernel",  "--cpus",      "--memory",      "--cmdline",
+		"--initrd",  "--agent",     "--boot-config", "--vsock",
+		"--console", "--connector", "--control",     "--lifeline",
+		"--help",    "--version",
+	};
+	char *text = NULL;
+	size_t len = 0;
+	FILE *f = open_memstream(&text, &len);
+
+	ck_assert_int_eq(config_help(f), 0);
+	(void)fclose(f);
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		ck_assert_ptr_nonnull(strstr(text, names[i]));
+	free(text);
+}
+END_TEST
+
+/** struct opened - What a child found; shared with it */
+struct opened {
+	int code;
+	struct err e;
+	int kept;    /* flags of the descriptor that was named */
+	int dropped; /* errno of using the one that was not */
+};
+
+/* Opening closes what was not named, so a child does it. */
+static struct opened open_with(const char *line, const int sv[2])
+{
+	struct opened *o = mmap(NULL, sizeof(*o), PROT_READ | PROT_WRITE,
+				MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct opened copy;
+	struct config c;
+	pid_t pid;
+
+	ck_assert_ptr_ne(o, MAP_FAILED);
+	ck_assert_int_eq(parse(line, &c, &o->e), 0);
+	c.kernel.path = "/proc/self/exe";
+	pid = fork();
+	if (pid == 0) {
+		o->code = config_open(&c, &o->e);
+		o->kept = sv ? fcntl(sv[0], F_GETFD) : 0;
+		if (sv && recv(sv[1], o->e.msg, 1, MSG_DONTWAIT) < 0)
+			o->dropped = errno;
+		_exit(0);
+	}
+	ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+	copy = *o;
+	(void)munmap(o, sizeof(*o));
+	return copy;
+}
+
+START_TEST(files_that_cannot_be_used_are_refused_by_name)
+{
+	static const struct {
+		const char *line;
+		int code;
+		const char *says;
+	} bad[] = {
+		{ "--initrd /nofile", -ENOENT,
+		  "--initrd: cannot open '/nofile'" },
+		{ "--initrd /", -EINVAL, "'/' is not a regular file" },
+		{ "--agent /dev/null", -EINVAL, "--agent" },
+		{ "--lifeline fd=77", -EINVAL, "descriptor 77 is not open" },
+		{ "--control fd=78", -EINVAL, "descriptor 78 is not open" },
+		{ "--control /nofolder/s", -ENOENT, "--control" },
+		{ "--vsock /nofolder/s", -ENOENT, "--vsock" },
+		{ "--console /nofolder/c", -ENOENT, "--console" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		struct opened o = open_with(bad[i].line, NULL);
+
+		ck_assert_int_eq(o.code, bad[i].code);
+		ck_assert_msg(strstr(o.e.msg, bad[i].says), "'%s' says '%s'",
+			      bad[i].line, o.e.msg);
+	}
+}
+END_TEST
+
+START_TEST(descriptors_that_were_not_named_are_closed)
+{
+	struct opened o;
+	char line[64];
+	int sv[2];
+
+	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, sv), 0);
+	(void)snprintf(line, sizeof(line), "--control fd=%d", sv[0]);
+	o = open_with(line, sv);
+	ck_assert_int_eq(o.code, 0);
+	ck_assert_int_eq(o.kept, FD_CLOEXEC);
+	/* The number may be in use again, but no longer for a socket. */
+	ck_assert(o.dropped == EBADF || o.dropped == ENOTSOCK);
+	(void)close(sv[0]);
+	(void)close(sv[1]);
+}
+END_TEST
+
+CHECK_MAIN("config", defaults_are_small_and_connect_nothing,
+	   every_option_is_taken_in_both_spellings,
+	   each_bad_option_is_refused_by_name,
+	   a_kernel_is_asked_for_but_not_by_help, help_names_every_option,
+	   files_that_cannot_be_used_are_refused_by_name,
+	   descriptors_that_were_not_named_are_closed)
