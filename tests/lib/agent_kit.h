@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tests/lib/agent_kit.h - the agent in this process, and a client's view of it
+ *
+ * The agent runs whenever a client waits, so that a test is one thread and
+ * reads from top to bottom.  Power-off and clock are recorded, not done;
+ * processes are real.
+ */
+#ifndef HUTCH_TESTS_AGENT_KIT_H
+#define HUTCH_TESTS_AGENT_KIT_H
+
+#include "common/wire.h"
+#include "guest-agent/agent.h"
+
+/* The one time that the clock can be set to; others are refused. */
+#define KIT_CLOCK_OK 1234567890123456789ull
+
+/**
+ * struct kit - An agent under test
+ * @env:	Of the sandbox; ends with NULL
+ */
+struct kit {
+	struct agent a;
+	struct msg_boot boot;
+	const char *env[4];
+	char cgroup[128];
+	unsigned int powered_off;
+};
+
+/** struct client - One connection to it */
+struct client {
+	struct kit *k;
+	int fd;
+	struct wire_reader in;
+};
+
+/** struct bytes - What a stream carried */
+struct bytes {
+	uint8_t *p;
+	size_t len;
+};
+
+/** struct outcome - All that came until the agent's direction was shut */
+struct outcome {
+	bool hello;
+	bool started;
+	bool exited;
+	bool failed;
+	bool done;
+	uint32_t pid;
+	char id[WIRE_ID_MAX + 1];
+	struct bytes out;
+	struct bytes err;
+	struct msg_exit exit;
+	struct msg_error error;
+	char sentence[WIRE_SENTENCE_MAX + 1];
+	struct msg_stdin_ack ack;
+};
+
+void kit_init(struct kit *k);
+void kit_done(struct kit *k);
+
+/**
+ * kit_cgroups() - Give the agent a cgroup of its own to make others in
+ *
+ * Return: whether this machine lets us; else the agent does without
+ */
+bool kit_cgroups(struct kit *k);
+
+/** kit_step() - Let the agent serve for at most @ms or one batch */
+void kit_step(struct kit *k, int ms);
+
+/** kit_until() - Let the agent serve until @done says so; fails if never */
+void kit_until(struct kit *k, bool (*done)(const struct kit *k));
+
+/** client_open() - Connect; HELLO is sent too if @hello */
+void client_open(struct client *c, struct kit *k, bool hello);
+
+/** client_close() - May be called twice */
+void client_close(struct client *c);
+
+/** client_send() - Send these bytes, letting the agent run as needed */
+void client_send(struct client *c, const void *p, size_t len);
+
+/** client_empty() - Send a frame without payload */
+void client_empty(struct client *c, enum wire_type type);
+
+/** client_exec() - Send EXEC with @argv, NULL-terminated; all else from @m */
+void client_exec(struct client *c, const struct msg_exec *m,
+		 const char *const *argv);
+
+/** client_sh() - Send EXEC of sh -c @script */
+void client_sh(struct client *c, uint32_t flags, const char *script);
+
+/** client_stdin() - Send STDIN, in as many frames as it takes */
+void client_stdin(struct client *c, const void *p, size_t len);
+
+void client_signal(struct client *c, int sig, enum wire_scope scope);
+
+/**
+ * client_next() - The next frame
+ *
+ * Return: 1; 0 when the agent has shut its direction
+ */
+int client_next(struct client *c, struct wire_frame *ret);
+
+/** client_want() - The next frame, which must be of @type */
+void client_want(struct client *c, enum wire_type type, struct wire_frame *ret);
+
+/** client_collect() - Take frames until the agent has no more */
+void client_collect(struct client *c, struct outcome *ret);
+
+/** outcome_take() - Account for one frame, checking cursors and limits */
+void outcome_take(struct outcome *o, const struct wire_frame *f);
+
+void outcome_done(struct outcome *o);
+
+/** outcome_run() - sh -c @script from connect to close */
+void outcome_run(struct kit *k, uint32_t flags, const char *script,
+		 struct outcome *ret);
+
+#endif

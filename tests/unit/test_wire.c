@@ -1,0 +1,541 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tests/unit/test_wire.c - common/wire: docs/protocol.md's own examples */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/io.h"
+#include "common/wire.h"
+#include "tests/lib/check_main.h"
+
+#define FRAME_CAP 4096u
+
+static const char *argv_example[] = { "sh", "-c", "exit 7", NULL };
+static const char *env_example[] = { "LANG=C", NULL };
+
+static const struct msg_exec exec_example = {
+	.flags = WIRE_EXEC_STDIN | WIRE_EXEC_MAIN,
+	.grace_ms = 5000,
+	.timeout_ms = 60000,
+	.argc = 3,
+	.envc = 1,
+	.id = "build-1",
+	.user = "1000:1000",
+	.cwd = "/tmp",
+	.argv = argv_example,
+	.env = env_example,
+};
+
+static struct msg_mount mounts_example[] = {
+	{ .flags = WIRE_MOUNT_RDONLY | WIRE_MOUNT_NOSUID,
+	  .type = "tmpfs",
+	  .source = "none",
+	  .target = "/data",
+	  .options = "size=1m" },
+};
+
+static const struct msg_boot boot_example = {
+	.root = WIRE_ROOT_BUILTIN,
+	.clock_ns = 1700000000000000000ull,
+	.envc = 1,
+	.n_mounts = 1,
+	.hostname = "web",
+	.cwd = "/",
+	.user = "",
+	.env = env_example,
+	.mounts = mounts_example,
+};
+
+/*
+ * Both directions of a type: put() makes the frame of the document's example,
+ * again() parses a payload and composes from what it found.
+ */
+#define SIMPLE(name, kind, ...)                                             \
+	static void put_##name(struct wr *wr)                               \
+	{                                                                   \
+		wire_##kind##_put(wr, &(struct msg_##kind){ __VA_ARGS__ }); \
+	}                                                                   \
+	static int again_##name(const void *p, size_t len, struct wr *wr,   \
+				struct err *e)                              \
+	{                                                                   \
+		struct msg_##kind m;                                        \
+		int r = wire_##kind##_parse(p, len, &m, e);                 \
+                                                                            \
+		if (r == 0)                                                 \
+			wire_##kind##_put(wr, &m);                          \
+		return r;                                                   \
+	}
+
+SIMPLE(hello, hello, .version = 1)
+SIMPLE(shutdown, shutdown, .grace_ms = 10000)
+SIMPLE(clock, clock, .ns = 1700000000000000000ull)
+SIMPLE(signal, signal, .signo = 2, .scope = WIRE_SCOPE_TREE)
+SIMPLE(resize, resize, .cols = 132, .rows = 43)
+SIMPLE(started, started, .pid = 57, .id = "build-1")
+SIMPLE(exit, exit, .how = WIRE_HOW_EXITED, .state = WIRE_STATE_LINGERING,
+       .value = 7, .stdout_total = 1024, .stderr_total = 6)
+SIMPLE(error, error, .code = 2, .kind = WIRE_ERR_NOT_FOUND,
+       .sentence = "'foo' is not found")
+SIMPLE(event, event, .what = WIRE_EVENT_MAIN_ENDED, .how = WIRE_HOW_SIGNALLED,
+       .flags = WIRE_EXIT_TIMED_OUT, .value = 9, .id = "build-1", .text = "")
+SIMPLE(stat, stat, .uptime_ns = 5000000000, .mem_total = 264241152,
+       .mem_available = 240123904, .started = 12, .running = 2, .lingering = 1,
+       .exited = 9, .connections = 3)
+SIMPLE(stdin_ack, stdin_ack, .consumed = 65536, .flags = WIRE_ACK_CLOSED)
+
+static void put_exec(struct wr *wr)
+{
+	wire_exec_put(wr, &exec_example);
+}
+
+static int again_exec(const void *p, size_t len, struct wr *wr, struct err *e)
+{
+	struct msg_exec m;
+	int r = wire_exec_parse(p, len, &m, e);
+
+	if (r < 0)
+		return r;
+	/* As execve() wants them. */
+	ck_assert_ptr_null(m.argv[m.argc]);
+	ck_assert_ptr_null(m.env[m.envc]);
+	ck_assert_uint_eq(wire_exec_size(&m), WIRE_HDR_LEN + len);
+	wire_exec_put(wr, &m);
+	wire_exec_done(&m);
+	wire_exec_done(&m);
+	return 0;
+}
+
+static void put_boot(struct wr *wr)
+{
+	wire_boot_put(wr, &boot_example);
+}
+
+static int again_boot(const void *p, size_t len, struct wr *wr, struct err *e)
+{
+	struct msg_boot m;
+	int r = wire_boot_parse(p, len, &m, e);
+
+	if (r < 0)
+		return r;
+	ck_assert_ptr_null(m.env[m.envc]);
+	ck_assert_uint_eq(wire_boot_size(&m), WIRE_HDR_LEN + len);
+	wire_boot_put(wr, &m);
+	wire_boot_done(&m);
+	wire_boot_done(&m);
+	return 0;
+}
+
+static void put_stdin(struct wr *wr)
+{
+	wire_stdin_put(wr, "hi\n", 3);
+}
+
+static int again_stdin(const void *p, size_t len, struct wr *wr, struct err *e)
+{
+	wire_stdin_put(wr, p, len);
+	return 0;
+}
+
+static void put_output(struct wr *wr)
+{
+	wire_output_put(wr, WIRE_STDOUT,
+			&(struct msg_output){
+				.cursor = 1021, .data = "hi\n", .len = 3 });
+}
+
+static int again_output(const void *p, size_t len, struct wr *wr, struct err *e)
+{
+	struct msg_output m;
+	int r = wire_output_parse(p, len, &m, e);
+
+	if (r == 0)
+		wire_output_put(wr, WIRE_STDOUT, &m);
+	return r;
+}
+
+static void put_stderr(struct wr *wr)
+{
+	wire_output_put(wr, WIRE_STDERR,
+			&(struct msg_output){ .data = "oh\n", .len = 3 });
+}
+
+static int again_stderr(const void *p, size_t len, struct wr *wr, struct err *e)
+{
+	struct msg_output m;
+	int r = wire_output_parse(p, len, &m, e);
+
+	if (r == 0)
+		wire_output_put(wr, WIRE_STDERR, &m);
+	return r;
+}
+
+/** struct example - A type; put and again are NULL if it has no payload */
+struct example {
+	enum wire_type type;
+	enum wire_side from;
+	void (*put)(struct wr *wr);
+	int (*again)(const void *p, size_t len, struct wr *wr, struct err *e);
+};
+
+#define C WIRE_FROM_CLIENT
+#define A WIRE_FROM_AGENT
+
+static const struct example examples[] = {
+	{ WIRE_HELLO, C, put_hello, again_hello },
+	{ WIRE_EXEC, C, put_exec, again_exec },
+	{ WIRE_EVENTS, C, NULL, NULL },
+	{ WIRE_SHUTDOWN, C, put_shutdown, again_shutdown },
+	{ WIRE_CLOCK, C, put_clock, again_clock },
+	{ WIRE_STAT, C, NULL, NULL },
+	{ WIRE_STDIN, C, put_stdin, again_stdin },
+	{ WIRE_STDIN_CLOSE, C, NULL, NULL },
+	{ WIRE_SIGNAL, C, put_signal, again_signal },
+	{ WIRE_RESIZE, C, put_resize, again_resize },
+	{ WIRE_CLOSE_STDOUT, C, NULL, NULL },
+	{ WIRE_CLOSE_STDERR, C, NULL, NULL },
+	{ WIRE_STARTED, A, put_started, again_started },
+	{ WIRE_STDOUT, A, put_output, again_output },
+	{ WIRE_STDERR, A, put_stderr, again_stderr },
+	{ WIRE_EXIT, A, put_exit, again_exit },
+	{ WIRE_ERROR, A, put_error, again_error },
+	{ WIRE_EVENT, A, put_event, again_event },
+	{ WIRE_DONE, A, NULL, NULL },
+	{ WIRE_STAT_ANSWER, A, put_stat, again_stat },
+	{ WIRE_STDIN_ACK, A, put_stdin_ack, again_stdin_ack },
+	{ WIRE_BOOT, WIRE_FROM_FILE, put_boot, again_boot },
+};
+
+static size_t make(const struct example *x, uint8_t buf[FRAME_CAP])
+{
+	struct wr wr = wr_init(buf, FRAME_CAP);
+
+	if (x->put)
+		x->put(&wr);
+	else
+		wire_empty_put(&wr, x->type);
+	ck_assert_int_ge(wr_end(&wr), 0);
+	return wr.len;
+}
+
+/* The bytes of a block "```hex NAME", which ends with "```". */
+static size_t doc_example(const char *doc, const char *name,
+			  uint8_t buf[FRAME_CAP])
+{
+	char head[64];
+	const char *p;
+	size_t len = 0;
+
+	(void)snprintf(head, sizeof(head), "\n```hex %s\n", name);
+	p = strstr(doc, head);
+	ck_assert_msg(p != NULL, "protocol.md has no example of %s", name);
+	for (p += strlen(head); *p != '`' && len < FRAME_CAP;) {
+		char *end;
+
+		buf[len++] = (uint8_t)strtoul(p, &end, 16);
+		ck_assert_msg(end == p + 2, "%s: bad hex at '%.8s'", name, p);
+		p = end + strspn(end, " \n");
+	}
+	return len;
+}
+
+static void read_doc(char **ret)
+{
+	struct err e = { 0 };
+
+	ck_assert_msg(io_read_file(AT_FDCWD, SOURCE_ROOT "/docs/protocol.md",
+				   1 << 20, ret, NULL, &e) == 0,
+		      "%s", e.msg);
+}
+
+START_TEST(document_examples_are_what_is_composed)
+{
+	auto_free char *doc = NULL;
+	uint8_t want[FRAME_CAP], got[FRAME_CAP];
+
+	read_doc(&doc);
+	for (size_t i = 0; i < ARRAY_LEN(examples); i++) {
+		const char *name = wire_type_name(examples[i].type);
+		size_t len = make(&examples[i], want);
+
+		ck_assert_msg(doc_example(doc, name, got) == len &&
+				      memcmp(got, want, len) == 0,
+			      "protocol.md: the example of %s is not the frame",
+			      name);
+	}
+}
+END_TEST
+
+START_TEST(document_examples_are_parsed_whole)
+{
+	auto_free char *doc = NULL;
+	uint8_t bytes[FRAME_CAP], again[FRAME_CAP];
+
+	read_doc(&doc);
+	for (size_t i = 0; i < ARRAY_LEN(examples); i++) {
+		const struct example *x = &examples[i];
+		size_t len = doc_example(doc, wire_type_name(x->type), bytes);
+		struct wr wr = wr_init(again, FRAME_CAP);
+		struct wire_reader r;
+		struct wire_frame f;
+		struct err e = { 0 };
+
+		wire_reader_init(&r, x->from);
+		ck_assert_int_eq(wire_reader_push(&r, bytes, len), len);
+		ck_assert_msg(wire_reader_next(&r, &f, &e) == 1, "%s", e.msg);
+		ck_assert_int_eq(f.type, x->type);
+		if (x->again) {
+			auto_free void *p = check_copy(f.data, f.len);
+
+			ck_assert_msg(x->again(p, f.len, &wr, &e) == 0, "%s",
+				      e.msg);
+		} else {
+			ck_assert_uint_eq(f.len, 0);
+			wire_empty_put(&wr, f.type);
+		}
+		ck_assert_uint_eq(wr.len, len);
+		ck_assert_int_eq(memcmp(again, bytes, len), 0);
+		wire_reader_done(&r);
+	}
+}
+END_TEST
+
+START_TEST(payload_cut_anywhere_is_refused)
+{
+	uint8_t bytes[FRAME_CAP], out[FRAME_CAP];
+
+	for (size_t i = 0; i < ARRAY_LEN(examples); i++) {
+		const struct example *x = &examples[i];
+		size_t len = make(x, bytes) - WIRE_HDR_LEN;
+
+		/* Data has no inner form that a cut could break. */
+		if (!x->again || x->type == WIRE_STDIN ||
+		    x->type == WIRE_STDOUT || x->type == WIRE_STDERR)
+			continue;
+		for (size_t cut = 0; cut < len; cut++) {
+			auto_free void *p =
+				check_copy(bytes + WIRE_HDR_LEN, cut);
+			struct wr wr = wr_init(out, FRAME_CAP);
+			struct err e = { 0 };
+
+			ck_assert_int_eq(x->again(p, cut, &wr, &e), -EBADMSG);
+			ck_assert_uint_gt(strlen(e.msg), 0);
+		}
+	}
+}
+END_TEST
+
+START_TEST(payload_with_a_byte_too_many_is_refused)
+{
+	uint8_t bytes[FRAME_CAP], out[FRAME_CAP];
+
+	for (size_t i = 0; i < ARRAY_LEN(examples); i++) {
+		const struct example *x = &examples[i];
+		size_t len = make(x, bytes) - WIRE_HDR_LEN;
+		struct wr wr = wr_init(out, FRAME_CAP);
+		auto_free uint8_t *p = NULL;
+		struct err e = { 0 };
+
+		if (!x->again || x->type == WIRE_STDIN ||
+		    x->type == WIRE_STDOUT || x->type == WIRE_STDERR)
+			continue;
+		bytes[WIRE_HDR_LEN + len] = 0;
+		p = check_copy(bytes + WIRE_HDR_LEN, len + 1);
+		ck_assert_int_eq(x->again(p, len + 1, &wr, &e), -EBADMSG);
+	}
+}
+END_TEST
+
+/**
+ * struct spoil - One change to a sound frame's payload that makes it unsound
+ * @at:		Offset in the payload
+ * @says:	In the refusal's sentence
+ */
+struct spoil {
+	enum wire_type type;
+	size_t at;
+	uint8_t value;
+	const char *says;
+};
+
+static const struct example *example_of(enum wire_type type)
+{
+	for (size_t i = 0; i < ARRAY_LEN(examples); i++)
+		if (examples[i].type == type)
+			return &examples[i];
+	ck_abort();
+}
+
+START_TEST(one_wrong_field_is_refused_by_name)
+{
+	static const struct spoil v[] = {
+		{ WIRE_HELLO, 0, 'h', "magic" },
+		{ WIRE_HELLO, 4, 2, "version 2" },
+		{ WIRE_HELLO, 6, 1, "reserved" },
+		{ WIRE_EXEC, 0, 0x80 | 2, "unknown flags 0x80" },
+		{ WIRE_EXEC, 0, 1 | 4, "PTY excludes" },
+		{ WIRE_EXEC, 0, 1 | 8, "PTY excludes" },
+		{ WIRE_EXEC, 0, 1 | 16, "PTY excludes" },
+		{ WIRE_EXEC, 0, 16 | 4, "COMBINED excludes" },
+		{ WIRE_EXEC, 0, 16 | 8, "COMBINED excludes" },
+		{ WIRE_EXEC, 7, 0xff, "grace" },
+		{ WIRE_EXEC, 16, 80, "without PTY" },
+		{ WIRE_EXEC, 18, 24, "without PTY" },
+		{ WIRE_EXEC, 20, 0, "0 arguments" },
+		{ WIRE_EXEC, 22, 1, "arguments, not" },
+		{ WIRE_EXEC, 26, 1, "environment strings, not" },
+		{ WIRE_EXEC, 28, 1, "reserved" },
+		{ WIRE_EXEC, 36, 'B', "id is not" },
+		{ WIRE_EXEC, 62, 't', "cwd is not absolute" },
+		{ WIRE_EXEC, 100, '-', "not KEY=VALUE" },
+		{ WIRE_EXEC, 98, 0, "bad string" },
+		{ WIRE_SHUTDOWN, 3, 0xff, "grace" },
+		{ WIRE_SHUTDOWN, 4, 1, "reserved" },
+		{ WIRE_CLOCK, 7, 0xff, "not a time" },
+		{ WIRE_SIGNAL, 0, 0, "0 is not 1 to 64" },
+		{ WIRE_SIGNAL, 0, 65, "65 is not 1 to 64" },
+		{ WIRE_SIGNAL, 4, 0, "scope 0" },
+		{ WIRE_SIGNAL, 4, 3, "scope 3" },
+		{ WIRE_SIGNAL, 6, 1, "reserved" },
+		{ WIRE_RESIZE, 0, 0, "no size" },
+		{ WIRE_RESIZE, 2, 0, "no size" },
+		{ WIRE_STARTED, 4, 1, "reserved" },
+		{ WIRE_STARTED, 12, '/', "not a name" },
+		{ WIRE_EXIT, 0, 0, "unknown end" },
+		{ WIRE_EXIT, 0, 3, "unknown end" },
+		{ WIRE_EXIT, 2, 0, "unknown state" },
+		{ WIRE_EXIT, 2, 3, "unknown state" },
+		{ WIRE_EXIT, 4, 8, "unknown flags" },
+		{ WIRE_EXIT, 9, 1, "out of range" },
+		{ WIRE_EXIT, 12, 1, "reserved" },
+		{ WIRE_ERROR, 0, 0, "no errno" },
+		{ WIRE_ERROR, 1, 0x10, "no errno" },
+		{ WIRE_ERROR, 4, 0, "unknown kind" },
+		{ WIRE_ERROR, 4, 6, "unknown kind" },
+		{ WIRE_ERROR, 6, 1, "reserved" },
+		{ WIRE_EVENT, 0, 0, "unknown event" },
+		{ WIRE_EVENT, 0, 3, "unknown event" },
+		{ WIRE_EVENT, 0, 2, "no exit status" },
+		{ WIRE_EVENT, 2, 3, "unknown end" },
+		{ WIRE_EVENT, 4, 8, "unknown flags" },
+		{ WIRE_EVENT, 8, 65, "out of range" },
+		{ WIRE_EVENT, 8, 0, "out of range" },
+		{ WIRE_EVENT, 12, 1, "reserved" },
+		{ WIRE_EVENT, 20, '.', "not a name" },
+		{ WIRE_STDIN_ACK, 8, 2, "unknown flags" },
+		{ WIRE_STDIN_ACK, 12, 1, "reserved" },
+		{ WIRE_BOOT, 0, 1, "unknown flags" },
+		{ WIRE_BOOT, 4, 0, "unknown root" },
+		{ WIRE_BOOT, 6, 1, "reserved" },
+		{ WIRE_BOOT, 15, 0x80, "clock" },
+		{ WIRE_BOOT, 17, 0x7f, "bad string" },
+		{ WIRE_BOOT, 18, 0xff, "at most" },
+		{ WIRE_BOOT, 20, 65, "at most" },
+		{ WIRE_BOOT, 36, '.', "cwd is not absolute" },
+		{ WIRE_BOOT, 51, '-', "not KEY=VALUE" },
+		{ WIRE_BOOT, 54, 0x10, "mount: unknown flags" },
+		{ WIRE_BOOT, 81, 'd', "not absolute" },
+	};
+	uint8_t bytes[FRAME_CAP], out[FRAME_CAP];
+
+	for (size_t i = 0; i < ARRAY_LEN(v); i++) {
+		const struct example *x = example_of(v[i].type);
+		size_t len = make(x, bytes) - WIRE_HDR_LEN;
+		struct wr wr = wr_init(out, FRAME_CAP);
+		auto_free uint8_t *p = NULL;
+		struct err e = { 0 };
+
+		ck_assert_uint_lt(v[i].at, len);
+		bytes[WIRE_HDR_LEN + v[i].at] = v[i].value;
+		p = check_copy(bytes + WIRE_HDR_LEN, len);
+		ck_assert_msg(x->again(p, len, &wr, &e) == -EBADMSG &&
+				      strstr(e.msg, v[i].says) != NULL,
+			      "%s at %zu: '%s'", wire_type_name(v[i].type),
+			      v[i].at, e.msg);
+	}
+}
+END_TEST
+
+/* Sound but for one string, longer than it may be. */
+static int parse_exec_with(const char *user, const char *cwd, struct err *e)
+{
+	struct msg_exec m = exec_example, got;
+	auto_free uint8_t *buf = NULL;
+	struct wr wr;
+	int r;
+
+	m.user = user;
+	m.cwd = cwd;
+	buf = malloc(wire_exec_size(&m));
+	wr = wr_init(buf, wire_exec_size(&m));
+	wire_exec_put(&wr, &m);
+	r = wire_exec_parse(buf + WIRE_HDR_LEN, wr.len - WIRE_HDR_LEN, &got, e);
+	if (r == 0)
+		wire_exec_done(&got);
+	return r;
+}
+
+START_TEST(strings_have_the_stated_lengths)
+{
+	char user[WIRE_USER_MAX + 2], cwd[WIRE_PATH_MAX + 2];
+	struct err e = { 0 };
+
+	memset(user, 'u', sizeof(user));
+	memset(cwd, '/', sizeof(cwd));
+	user[WIRE_USER_MAX] = '\0';
+	cwd[WIRE_PATH_MAX] = '\0';
+	ck_assert_int_eq(parse_exec_with(user, cwd, &e), 0);
+
+	user[WIRE_USER_MAX] = 'u';
+	user[WIRE_USER_MAX + 1] = '\0';
+	ck_assert_int_eq(parse_exec_with(user, cwd, &e), -EBADMSG);
+	ck_assert_str_eq(e.msg, "EXEC: user: longer than 255 bytes");
+	user[WIRE_USER_MAX] = '\0';
+	cwd[WIRE_PATH_MAX] = '/';
+	cwd[WIRE_PATH_MAX + 1] = '\0';
+	ck_assert_int_eq(parse_exec_with(user, cwd, &e), -EBADMSG);
+	ck_assert_str_eq(e.msg, "EXEC: cwd: longer than 4095 bytes");
+}
+END_TEST
+
+/* The counts are believed only as far as the bytes that came with them. */
+START_TEST(counts_without_strings_are_refused_before_memory_is_taken)
+{
+	uint8_t bytes[FRAME_CAP];
+	size_t len = make(example_of(WIRE_EXEC), bytes) - WIRE_HDR_LEN;
+	struct msg_exec m;
+	auto_free uint8_t *p = NULL;
+	struct err e = { 0 };
+
+	bytes[WIRE_HDR_LEN + 21] = 0x7f;
+	p = check_copy(bytes + WIRE_HDR_LEN, len);
+	ck_assert_int_eq(wire_exec_parse(p, len, &m, &e), -EBADMSG);
+	ck_assert_ptr_null(m.argv);
+}
+END_TEST
+
+START_TEST(frame_too_large_for_the_protocol_is_not_composed)
+{
+	size_t big = WIRE_MSG_MAX;
+	auto_free char *arg = malloc(big + 1);
+	auto_free uint8_t *buf = malloc(big + FRAME_CAP);
+	const char *argv[] = { arg, NULL };
+	struct msg_exec m = exec_example;
+	struct wr wr = wr_init(buf, big + FRAME_CAP);
+
+	memset(arg, 'x', big);
+	arg[big] = '\0';
+	m.argc = 1;
+	m.argv = argv;
+	wire_exec_put(&wr, &m);
+
+	ck_assert_int_eq(wr_end(&wr), -EMSGSIZE);
+}
+END_TEST
+
+CHECK_MAIN("wire", document_examples_are_what_is_composed,
+	   document_examples_are_parsed_whole, payload_cut_anywhere_is_refused,
+	   payload_with_a_byte_too_many_is_refused,
+	   one_wrong_field_is_refused_by_name, strings_have_the_stated_lengths,
+	   counts_without_strings_are_refused_before_memory_is_taken,
+	   frame_too_large_for_the_protocol_is_not_composed)
