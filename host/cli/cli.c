@@ -99,9 +99,12 @@ void cli_print_help(const struct verb *v, FILE *out)
 static int check_words(const struct cli *c, const struct opt_words *w)
 {
 	const struct verb *v = c->verb;
-	size_t n = w->n + (v->rules.command ? 0 : w->n_rest);
+	size_t n = w->n + w->n_rest;
 	char q[QUOTE_MAX];
 
+	/* Verbs that end in a command count their words themselves. */
+	if (v->rules.command)
+		return 0;
 	if (n < v->min)
 		return cli_usage(c, "%s needs more words: hutch %s %s", v->name,
 				 v->name, v->args);
