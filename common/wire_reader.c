@@ -106,13 +106,12 @@ static void drop_used(struct wire_reader *r)
 /* Length of the frame at the head, with its header; 0 if not yet known. */
 static size_t frame_size(const struct wire_reader *r)
 {
-	struct rd rd = rd_init(r->buf + r->head, r->len);
-	uint32_t len;
+	struct rd rd;
 
 	if (r->len < WIRE_HDR_LEN)
-		return 0;
-	len = rd_le32(&rd);
-	return WIRE_HDR_LEN + len;
+		return 0; /* the buffer may be NULL */
+	rd = rd_init(r->buf + r->head, r->len);
+	return WIRE_HDR_LEN + rd_le32(&rd);
 }
 
 /*

@@ -196,6 +196,7 @@ static int open_into(struct hutch *h, const struct hutch_opts *o, struct err *e)
 		r = set_libexec(h, o->libexec_dir, e);
 	if (r < 0)
 		return r;
+	bug_on(!h->state || !h->run || !h->data);
 	h->state_fd = dirs_open(h->state, e);
 	if (h->state_fd < 0)
 		return h->state_fd;

@@ -94,7 +94,7 @@ int hutch_list(struct hutch *h, struct hutch_record ***ret, struct hutch_err *e)
 		hutch_list_free(list);
 		return n;
 	}
-	if (n > 1)
+	if (list && n > 1)
 		qsort(list, (size_t)n, sizeof(struct hutch_record *), by_name);
 	*ret = list;
 	return n;
@@ -108,18 +108,27 @@ int hutch_inspect(struct hutch *h, const char *name, struct hutch_record **ret,
 
 /* ---- Waiting ---- */
 
-/* Ask the keeper; no keeper is no error, then the record will tell. */
-static int ask(struct hutch *h, const char *name, const char *verb,
-	       const char *key, const char *arg, int *ret, struct err *e)
+/** struct ask - A request to a keeper; see kcall_send() */
+struct ask {
+	const char *verb;
+	const char *key;
+	const char *arg;
+};
+
+/*
+ * No keeper is no error, then the record will tell.
+ *
+ * Return: 0 with *@ret the connection, or -1 if there is no keeper; -errno
+ */
+static int ask(struct hutch *h, const char *name, const struct ask *q, int *ret,
+	       struct err *e)
 {
 	struct vmdir d = VMDIR_INIT;
 	int r = vmdir_open(h, name, &d, e);
 
-	if (r < 0)
-		return r;
 	*ret = -1;
-	if (d.run_fd >= 0) {
-		r = kcall_send(d.run_fd, verb, key, arg, e);
+	if (r == 0 && d.run_fd >= 0) {
+		r = kcall_send(d.run_fd, q->verb, q->key, q->arg, e);
 		if (r >= 0)
 			*ret = r;
 		r = r == -ENOENT || r == -ECONNREFUSED ? 0 : MIN(r, 0);
@@ -128,13 +137,12 @@ static int ask(struct hutch *h, const char *name, const char *verb,
 	return r;
 }
 
-static int await_end(struct hutch *h, const char *name, const char *verb,
-		     const char *key, const char *arg, int timeout_ms,
-		     struct hutch_record **ret, struct err *e)
+static int await_end(struct hutch *h, const char *name, const struct ask *q,
+		     int timeout_ms, struct hutch_record **ret, struct err *e)
 {
 	AUTO(record_freep) struct hutch_record *rec = NULL;
 	auto_fd int fd = -1;
-	int r = ask(h, name, verb, key, arg, &fd, e);
+	int r = ask(h, name, q, &fd, e);
 
 	r = r < 0 ? r : kcall_await_end(h, name, fd, timeout_ms, &rec, e);
 	if (r == 0 && ret)
@@ -142,38 +150,45 @@ static int await_end(struct hutch *h, const char *name, const char *verb,
 	return r;
 }
 
+/* The keeper has gone, or there was none: the VM has ended, or never was. */
+static int ready_never(struct hutch *h, const char *name, int timeout_ms,
+		       struct err *e)
+{
+	AUTO(record_freep) struct hutch_record *rec = NULL;
+	int r = kcall_await_end(h, name, -1, timeout_ms, &rec, e);
+
+	return r < 0 ? r : kcall_ended(rec, e);
+}
+
 static int await_ready(struct hutch *h, const char *name, int timeout_ms,
 		       struct hutch_record **ret, struct err *e)
 {
-	AUTO(record_freep) struct hutch_record *rec = NULL;
+	static const struct ask q = { "wait", "for", "ready" };
 	auto_free char *line = malloc(CTL_LINE_MAX);
 	auto_fd int fd = -1;
 	struct ctl_msg m;
-	int r = ask(h, name, "wait", "for", "ready", &fd, e);
+	int r = ask(h, name, &q, &fd, e);
 
 	if (!line)
 		return err_set(e, -ENOMEM, "no memory");
 	if (r < 0)
 		return r;
 	r = fd < 0 ? -EPIPE : kcall_answer(fd, timeout_ms, line, &m, e);
-	if (r == -EPIPE) {
-		r = kcall_await_end(h, name, -1, timeout_ms, &rec, e);
-		return r < 0 ? r : kcall_ended(rec, e);
-	}
-	if (r == 0 && ret)
-		return vmdir_read(h, name, ret, e);
-	return r;
+	if (r == -EPIPE)
+		return ready_never(h, name, timeout_ms, e);
+	return r == 0 && ret ? vmdir_read(h, name, ret, e) : r;
 }
 
 int hutch_wait(struct hutch *h, const char *name, enum hutch_wait what,
 	       int timeout_ms, struct hutch_record **ret, struct hutch_err *e)
 {
+	static const struct ask q = { "wait", "for", "exit" };
+
 	switch (what) {
 	case HUTCH_WAIT_READY:
 		return await_ready(h, name, timeout_ms, ret, err_of(e));
 	case HUTCH_WAIT_EXIT:
-		return await_end(h, name, "wait", "for", "exit", timeout_ms,
-				 ret, err_of(e));
+		return await_end(h, name, &q, timeout_ms, ret, err_of(e));
 	case HUTCH_WAIT_STARTED:
 	default:
 		return err_set(err_of(e), -EINVAL, "wait: %d is not known",
@@ -188,14 +203,15 @@ int hutch_stop(struct hutch *h, const char *name, int grace_ms,
 {
 	int grace = grace_ms < 0 ? STOP_GRACE_MS : MIN(grace_ms, GRACE_MAX_MS);
 	char arg[16];
+	const struct ask q = { "stop", "grace_ms", arg };
 
 	(void)snprintf(arg, sizeof(arg), "%d", grace);
-	return await_end(h, name, "stop", "grace_ms", arg,
-			 grace + STOP_MARGIN_MS, NULL, err_of(e));
+	return await_end(h, name, &q, grace + STOP_MARGIN_MS, NULL, err_of(e));
 }
 
 int hutch_kill(struct hutch *h, const char *name, struct hutch_err *e)
 {
+	static const struct ask q = { "kill", NULL, NULL };
 	struct hutch_record *rec = NULL;
 	int r = vmdir_read(h, name, &rec, err_of(e));
 
@@ -206,8 +222,7 @@ int hutch_kill(struct hutch *h, const char *name, struct hutch_err *e)
 	hutch_record_free(rec);
 	if (r < 0)
 		return r;
-	return await_end(h, name, "kill", NULL, NULL, STOP_MARGIN_MS, NULL,
-			 err_of(e));
+	return await_end(h, name, &q, STOP_MARGIN_MS, NULL, err_of(e));
 }
 
 static int rm_stopped(struct hutch *h, const char *name, struct err *e)

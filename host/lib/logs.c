@@ -52,7 +52,8 @@ static ino_t inode_of(int dirfd, const char *name)
 static int read_or_none(int dirfd, const char *name, char **ret, size_t *len,
 			struct err *e)
 {
-	int r = io_read_file(dirfd, name, 2 * MAINLOG_FILE_MAX, ret, len, e);
+	int r = io_read_file(dirfd, name, (size_t)MAINLOG_FILE_MAX * 2, ret,
+			     len, e);
 
 	if (r != -ENOENT)
 		return r;
@@ -97,28 +98,37 @@ static int read_main(struct hutch_logs *l, int dirfd, struct err *e)
 	return 0; /* so much is written that a piece more or less is moot */
 }
 
+static int open_log(struct hutch *h, const char *name, enum hutch_log which,
+		    struct hutch_logs *l, struct err *e)
+{
+	struct vmdir d = VMDIR_INIT;
+	int r = vmdir_open(h, name, &d, e);
+
+	if (r < 0)
+		return r;
+	if (d.state_fd < 0)
+		r = err_set(e, -ENOENT, "there is no VM named '%s'", name);
+	else if (which == HUTCH_LOG_MAIN)
+		r = read_main(l, d.state_fd, e);
+	else
+		r = read_console(l, d.state_fd, e);
+	vmdir_close(&d);
+	return r;
+}
+
 int hutch_logs_open(struct hutch *h, const char *name, enum hutch_log which,
 		    unsigned int flags, struct hutch_logs **ret,
 		    struct hutch_err *e)
 {
-	struct vmdir d = VMDIR_INIT;
 	struct hutch_logs *l;
 	int r;
 
 	if (flags || (which != HUTCH_LOG_MAIN && which != HUTCH_LOG_CONSOLE))
 		return err_set(err_of(e), -EINVAL, "logs: unknown option");
-	r = vmdir_open(h, name, &d, err_of(e));
-	if (r == 0 && d.state_fd < 0)
-		r = err_set(err_of(e), -ENOENT, "there is no VM named '%s'",
-			    name);
-	l = r == 0 ? calloc(1, sizeof(*l)) : NULL;
-	if (r == 0 && !l)
-		r = err_set(err_of(e), -ENOMEM, "no memory");
-	if (r == 0)
-		r = which == HUTCH_LOG_MAIN
-			    ? read_main(l, d.state_fd, err_of(e))
-			    : read_console(l, d.state_fd, err_of(e));
-	vmdir_close(&d);
+	l = calloc(1, sizeof(*l));
+	if (!l)
+		return err_set(err_of(e), -ENOMEM, "no memory");
+	r = open_log(h, name, which, l, err_of(e));
 	if (r < 0) {
 		hutch_logs_close(l);
 		return r;

@@ -128,8 +128,9 @@ static json_t *json_bytes(const char *s)
 			fixed[n++] = s[i];
 			continue;
 		}
-		memcpy(fixed + n, "\xef\xbf\xbd", 3);
-		n += 3;
+		fixed[n++] = '\xef';
+		fixed[n++] = '\xbf';
+		fixed[n++] = '\xbd';
 	}
 	return json_stringn(fixed, n);
 }

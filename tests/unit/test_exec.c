@@ -104,7 +104,7 @@ START_TEST(exec_of_a_broken_stream_is_an_error_never_an_exit)
 		{ { "badtype" }, -EBADMSG, "no answer to a command" },
 		{ { "garbage" }, -EBADMSG, "not the protocol" },
 		{ { "die", "exit", "4" }, -ESRCH, "guest-panic" },
-		{ { "die", "signal", "11" }, -ESRCH, "vmm-crash(11)" },
+		{ { "die", "signal", "31" }, -ESRCH, "vmm-crash(31)" },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {

@@ -66,7 +66,7 @@ START_TEST(main_process_gives_the_reason)
 		{ { "nosuch" }, "exited(127)" },
 		{ { "denied" }, "exited(126)" },
 		{ { "die", "exit", "4" }, "guest-panic" },
-		{ { "die", "signal", "11" }, "vmm-crash(11)" },
+		{ { "die", "signal", "31" }, "vmm-crash(31)" },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(way); i++) {

@@ -241,18 +241,12 @@ END_TEST
 
 START_TEST(bad_names_are_refused_everywhere)
 {
-	static const char *const bad[] = {
-		"",
-		"-a",
-		"A",
-		"a b",
-		"a/b",
-		"..",
-		".",
-		"a.b",
-		"\xc3\xa9",
+	static const char too_long[] =
 		"a234567890123456789012345678901234567890123456789012345678901"
-		"234",
+		"234";
+	const char *const bad[] = {
+		"",   "-a", "A",   "a b",      "a/b",
+		"..", ".",  "a.b", "\xc3\xa9", too_long,
 	};
 	struct hutch_record *rec;
 	struct host_env v;
