@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tests/fuzz/fuzz_wire_host.c - a hostile agent against libhutch's connection
+ *
+ * Input: what comes from the VM's socket, "OK <n>" and all, until the end.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "common/io.h"
+#include "host/lib/conn.h"
+#include "tests/fuzz/fuzz.h"
+
+/* One socket buffer full: written before anybody reads. */
+#define INPUT_MAX 100000u
+
+/* What a client takes from a frame, as hutch_exec and the keeper do. */
+static void take(const struct wire_frame *f)
+{
+	struct err e = { 0 };
+	union {
+		struct msg_started started;
+		struct msg_output output;
+		struct msg_exit exit;
+		struct msg_error error;
+		struct msg_event event;
+		struct msg_stat stat;
+		struct msg_stdin_ack ack;
+	} m;
+	int r = 0;
+
+	switch (f->type) {
+	case WIRE_STARTED:
+		r = wire_started_parse(f->data, f->len, &m.started, &e);
+		break;
+	case WIRE_STDOUT:
+	case WIRE_STDERR:
+		r = wire_output_parse(f->data, f->len, &m.output, &e);
+		break;
+	case WIRE_EXIT:
+		r = wire_exit_parse(f->data, f->len, &m.exit, &e);
+		break;
+	case WIRE_ERROR:
+		r = wire_error_parse(f->data, f->len, &m.error, &e);
+		break;
+	case WIRE_EVENT:
+		r = wire_event_parse(f->data, f->len, &m.event, &e);
+		break;
+	case WIRE_STAT_ANSWER:
+		r = wire_stat_parse(f->data, f->len, &m.stat, &e);
+		break;
+	case WIRE_STDIN_ACK:
+		r = wire_stdin_ack_parse(f->data, f->len, &m.ack, &e);
+		break;
+	default:
+		break;
+	}
+	bug_on(r < 0 && !*e.msg);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+	struct conn c = { 0 };
+	struct wire_frame f;
+	struct err e = { 0 };
+	int fd[2], r;
+
+	bug_on(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd) < 0);
+	bug_on(io_set_nonblock(fd[0], 1) < 0);
+	c.fd = fd[0];
+	c.out.cap = CONN_OUT_MAX;
+	wire_reader_init(&c.in, WIRE_FROM_AGENT);
+	bug_on(io_write_full(fd[1], data, MIN(len, INPUT_MAX)) < 0);
+	(void)close(fd[1]);
+	while ((r = conn_next(&c, &f, &e)) > 0)
+		take(&f);
+	/* The end has come, so "nothing yet" would be waiting for ever. */
+	bug_on(r == 0);
+	bug_on(r == -EBADMSG && !*e.msg);
+	conn_close(&c);
+	return 0;
+}
