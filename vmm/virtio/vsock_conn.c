@@ -508,6 +508,35 @@ static void host_at_end(struct vsock_conn *c)
 	watch(c);
 }
 
+/* readv(2) had nothing: @n is 0 at the end, or it failed with errno. */
+static void fill_nothing(struct vsock_conn *c, ssize_t n)
+{
+	if (n < 0 && (errno == EAGAIN || errno == EINTR) && !c->hup) {
+		c->readable = false;
+		watch(c);
+		return;
+	}
+	/* An error means that the host is gone altogether. */
+	host_at_end(c);
+	if (n < 0)
+		deafen(c);
+}
+
+/* No room: an end needs none, and is told; for more than that, ask. */
+static void fill_blocked(struct vsock_conn *c)
+{
+	char b;
+	ssize_t n = recv(c->fd, &b, sizeof(b), MSG_PEEK | MSG_DONTWAIT);
+
+	if (n <= 0) {
+		fill_nothing(c, n);
+		return;
+	}
+	if (!c->asked)
+		c->due |= BIT(VSOCK_OP_CREDIT_REQUEST);
+	c->asked = true;
+}
+
 static int fill_bytes(struct vsock_conn *c, struct vsock_hdr *h)
 {
 	struct vsock *v = c->v;
@@ -519,34 +548,24 @@ static int fill_bytes(struct vsock_conn *c, struct vsock_hdr *h)
 	if (!c->readable || !wants_host_bytes(c))
 		return -EAGAIN;
 	if (room == 0) {
-		if (!c->asked)
-			c->due |= BIT(VSOCK_OP_CREDIT_REQUEST);
-		c->asked = true;
+		fill_blocked(c);
 		return -EAGAIN;
 	}
 	parts = virtq_chain_in(&v->chain, VSOCK_HDR_LEN, room, iov, VSOCK_IOV);
 	for (int i = 0; i < parts; i++)
 		want += iov[i].iov_len;
 	n = readv(c->fd, iov, parts);
-	if (n > 0) {
-		/* A short read has emptied it; epoll will tell of more. */
-		c->readable = (size_t)n == want || c->hup;
-		watch(c);
-		c->sent_cnt += (uint32_t)n;
-		v->stats.rx_bytes += (uint64_t)n;
-		header(c, h, VSOCK_OP_RW, (uint32_t)n);
-		return (int)n;
+	if (n <= 0) {
+		fill_nothing(c, n);
+		return -EAGAIN;
 	}
-	if (n < 0 && (errno == EAGAIN || errno == EINTR) && !c->hup) {
-		c->readable = false;
-		watch(c);
-	} else {
-		/* The end; an error means that the host is gone altogether. */
-		host_at_end(c);
-		if (n < 0)
-			deafen(c);
-	}
-	return -EAGAIN;
+	/* A short read has emptied it; epoll will tell of more. */
+	c->readable = (size_t)n == want || c->hup;
+	watch(c);
+	c->sent_cnt += (uint32_t)n;
+	v->stats.rx_bytes += (uint64_t)n;
+	header(c, h, VSOCK_OP_RW, (uint32_t)n);
+	return (int)n;
 }
 
 /* Once the guest knows that both ways are shut, it owes us a RST. */

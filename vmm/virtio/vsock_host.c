@@ -250,24 +250,29 @@ static void on_listen_timer(struct loop_timer *t)
 }
 
 /*
- * No descriptor is left.  Give up the reserve to accept one client and close
- * it, so that it knows; without reserve, leave them in the backlog and do not
- * look until there is a chance, since epoll would tell us for ever.
+ * No descriptor is left; that is also what accept says when nobody is there.
+ * Give up the reserve to accept one client and close it, so that it knows.
+ * Without a reserve leave them in the backlog, and do not look until there is
+ * a chance, since epoll would tell us of them for ever.
+ *
+ * Return: whether to look for more
  */
 static bool refuse_one(struct vsock *v)
 {
+	bool nobody;
 	int fd;
 
 	base_closep(&v->reserve_fd);
 	v->reserve_fd = -1;
 	fd = accept4(v->cfg.listen_fd, NULL, NULL, SOCK_CLOEXEC);
+	nobody = fd < 0 && errno == EAGAIN;
 	if (fd >= 0) {
 		(void)close(fd);
 		v->stats.refused++;
 	}
 	keep_reserve(v);
-	if (fd >= 0 && v->reserve_fd >= 0)
-		return true;
+	if (v->reserve_fd >= 0 && (fd >= 0 || nobody))
+		return !nobody;
 	loop_mod(&v->listen_io, 0);
 	loop_timer_set(v->loop, &v->listen_timer, ACCEPT_WAIT_NS,
 		       on_listen_timer);

@@ -1,0 +1,701 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tests/unit/test_vsock_credit.c - credit, windows, turns, bytes exact */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "tests/lib/check_main.h"
+#include "tests/lib/fake_vsock.h"
+#include "vmm/virtio/vsock_conn.h"
+
+#define CHUNK 4096u
+
+static void start(struct fake_vsock *f, size_t pool)
+{
+	fv_init(f, &(struct vsock_config){ .pool = pool });
+	fv_boot(f);
+}
+
+static struct vsock_stats stats(struct fake_vsock *f)
+{
+	struct vsock_stats s;
+
+	vsock_stats(f->v, &s);
+	return s;
+}
+
+/* The same bytes for the same seed, on every machine. */
+static uint32_t next_random(uint32_t *seed)
+{
+	*seed = *seed * 1664525u + 1013904223u;
+	return *seed >> 8;
+}
+
+/* Byte number @i of every stream here. */
+static uint8_t byte_at(uint32_t i)
+{
+	return (uint8_t)(i * 2654435761u >> 24);
+}
+
+static void make_bytes(uint8_t *buf, uint32_t from, uint32_t len)
+{
+	for (uint32_t i = 0; i < len; i++)
+		buf[i] = byte_at(from + i);
+}
+
+static void check_bytes(const uint8_t *buf, uint32_t from, size_t len)
+{
+	size_t good = 0;
+
+	while (good < len && buf[good] == byte_at(from + (uint32_t)good))
+		good++;
+	ck_assert_uint_eq(good, len);
+}
+
+static struct vsock_conn *inside(struct fake_vsock *f, const struct fv_conn *c)
+{
+	return vsock_find(f->v, c->guest_port, c->host_port);
+}
+
+static void drain(struct fake_vsock *f, struct fv_conn *c)
+{
+	struct fv_packet p;
+
+	while (fv_recv(f, &p))
+		if (p.host_port == c->host_port &&
+		    p.guest_port == c->guest_port)
+			fv_note(c, &p);
+}
+
+/* Sends what credit allows, up to @len. Return: bytes */
+static uint32_t send_some(struct fake_vsock *f, struct fv_conn *c, uint32_t len)
+{
+	static uint8_t buf[FV_TX_MAX];
+
+	len = MIN(MIN(len, fv_credit(c)), FV_TX_MAX);
+	if (len) {
+		make_bytes(buf, c->tx_cnt, len);
+		fv_send(f, c, VSOCK_OP_RW, buf, len);
+	}
+	drain(f, c);
+	return len;
+}
+
+static uint32_t read_some(struct fake_vsock *f, int fd, uint32_t at, size_t len)
+{
+	static uint8_t buf[FV_TX_MAX];
+	ssize_t n = recv(fd, buf, MIN(len, sizeof(buf)), MSG_DONTWAIT);
+
+	if (n < 0)
+		n = 0;
+	check_bytes(buf, at, (size_t)n);
+	fv_run(f);
+	return (uint32_t)n;
+}
+
+/* Fills @c until neither its socket nor its window takes more. */
+static uint32_t stuff(struct fake_vsock *f, struct fv_conn *c)
+{
+	uint32_t n, sum = 0;
+
+	while ((n = send_some(f, c, CHUNK)) > 0)
+		sum += n;
+	return sum;
+}
+
+/* Leaves the device @n receive buffers, now and later. */
+static void starve(struct fake_vsock *f, struct fv_conn *c, unsigned int n)
+{
+	struct fv_packet p;
+
+	f->rx_max = n;
+	while (f->rx_out > n) {
+		fv_send(f, c, VSOCK_OP_CREDIT_REQUEST, NULL, 0);
+		ck_assert(fv_recv(f, &p));
+	}
+}
+
+START_TEST(guest_bytes_arrive_whole_in_any_chunks)
+{
+	static const uint32_t total = 1u << 20;
+	struct fake_vsock f;
+	uint32_t seed = 1, got = 0;
+	struct fv_conn c;
+	int fd;
+
+	start(&f, 0);
+	fd = fv_connect(&f, 5, &c);
+	while (got < total) {
+		uint32_t r = next_random(&seed);
+		uint32_t len = r % 3 == 0 ? 1 : r % 20000;
+
+		(void)send_some(&f, &c, MIN(len, total - c.tx_cnt));
+		r = next_random(&seed);
+		if (r % 4)
+			got += read_some(&f, fd, got,
+					 r % 3 == 0 ? 1 : r % 30000);
+		drain(&f, &c);
+	}
+	ck_assert_uint_eq(c.tx_cnt, total);
+	ck_assert_uint_eq(stats(&f).tx_bytes, total);
+	(void)close(fd);
+	fv_done(&f);
+}
+END_TEST
+
+START_TEST(host_bytes_arrive_whole_in_any_chunks)
+{
+	static const uint32_t total = 1u << 20;
+	static uint8_t buf[65536];
+	struct fake_vsock f;
+	uint32_t seed = 2, sent = 0, got = 0;
+	struct fv_packet p;
+	struct fv_conn c;
+	int fd;
+
+	start(&f, 0);
+	fd = fv_connect(&f, 5, &c);
+	c.buf_alloc = 10000;
+	fv_send(&f, &c, VSOCK_OP_CREDIT_UPDATE, NULL, 0);
+	while (got < total) {
+		uint32_t r = next_random(&seed);
+		uint32_t len = r % 3 == 0 ? 1 : r % sizeof(buf);
+		ssize_t n;
+
+		len = MIN(len, total - sent);
+		make_bytes(buf, sent, len);
+		n = send(fd, buf, len, MSG_DONTWAIT);
+		if (n > 0)
+			sent += (uint32_t)n;
+		fv_run(&f);
+		while (fv_recv(&f, &p)) {
+			if (p.op != VSOCK_OP_RW)
+				continue;
+			check_bytes(p.data, got, p.len);
+			got += p.len;
+			/* Never more on its way than we allowed. */
+			ck_assert_uint_le(got - c.fwd_cnt, c.buf_alloc);
+		}
+		if (next_random(&seed) % 2) {
+			c.fwd_cnt = got;
+			fv_send(&f, &c, VSOCK_OP_CREDIT_UPDATE, NULL, 0);
+		}
+	}
+	ck_assert_uint_eq(stats(&f).rx_bytes, total);
+	(void)close(fd);
+	fv_done(&f);
+}
+END_TEST
+
+START_TEST(window_grows_with_use_to_its_maximum)
+{
+	struct fake_vsock f;
+	uint32_t got = 0;
+	struct fv_conn c;
+	int fd;
+
+	start(&f, 0);
+	fd = fv_connect(&f, 5, &c);
+	ck_assert_uint_eq(c.peer_alloc, VSOCK_WINDOW_MIN);
+	while (got < 1u << 20) {
+		(void)send_some(&f, &c, CHUNK);
+		got += read_some(&f, fd, got, CHUNK);
+	}
+	ck_assert_uint_eq(c.peer_alloc, VSOCK_WINDOW_MAX);
+	/* While the host keeps up nothing is copied. */
+	ck_assert_uint_eq(stats(&f).copied_bytes, 0);
+	(void)close(fd);
+	fv_done(&f);
+}
+END_TEST
+
+START_TEST(slow_reader_stops_the_guest_and_nobody_else)
+{
+	struct fake_vsock f;
+	struct fv_conn slow, c;
+	struct vsock_stats s;
+	uint32_t sent, got = 0, n;
+	int slow_fd, fd;
+
+	start(&f, 0);
+	slow_fd = fv_connect(&f, 5, &slow);
+	fd = fv_connect(&f, 6, &c);
+
+	sent = stuff(&f, &slow);
+	s = stats(&f);
+	ck_assert_uint_eq(fv_credit(&slow), 0);
+	ck_assert_uint_gt(s.buffered_bytes, 0);
+	ck_assert_uint_le(s.buffered_bytes, inside(&f, &slow)->window);
+	ck_assert_uint_eq(s.copied_bytes, s.buffered_bytes);
+
+	ck_assert_uint_eq(send_some(&f, &c, 100), 100);
+	ck_assert_uint_eq(read_some(&f, fd, 0, 100), 100);
+
+	while ((n = read_some(&f, slow_fd, got, CHUNK)) > 0)
+		got += n;
+	ck_assert_uint_eq(got, sent);
+	drain(&f, &slow);
+	ck_assert_uint_gt(fv_credit(&slow), 0);
+	(void)close(fd);
+	(void)close(slow_fd);
+	fv_done(&f);
+}
+END_TEST
+
+START_TEST(windows_together_are_bounded_by_the_pool)
+{
+	enum {
+		N = 24
+	};
+	static const size_t pool = 1u << 20;
+	static const size_t base = (size_t)N * VSOCK_WINDOW_MIN;
+	struct fake_vsock f;
+	struct fv_conn c[N], late;
+	uint32_t got[N] = { 0 };
+	int fd[N], late_fd;
+	struct vsock_stats s;
+
+	start(&f, pool);
+	for (int i = 0; i < N; i++)
+		fd[i] = fv_connect(&f, 5, &c[i]);
+	/* One after the other, so that the first get all they want. */
+	for (int i = 0; i < N; i++) {
+		for (int k = 0; k < 200; k++) {
+			(void)send_some(&f, &c[i], CHUNK);
+			got[i] += read_some(&f, fd[i], got[i], CHUNK);
+		}
+		s = stats(&f);
+		ck_assert_uint_le(s.window_bytes, base + pool);
+	}
+	/* The first four windows have emptied the pool: the bound is met. */
+	ck_assert_uint_eq(f.v->pool_left, 0);
+	ck_assert_uint_eq(s.window_bytes, base + pool);
+
+	/* Nobody reads any more: what waits is no more than was promised. */
+	for (int i = 0; i < N; i++)
+		(void)stuff(&f, &c[i]);
+	s = stats(&f);
+	ck_assert_uint_le(s.buffered_bytes, s.window_bytes);
+	ck_assert_uint_gt(s.buffered_bytes, s.window_bytes / 2);
+
+	/* And yet a new one has its own. */
+	late_fd = fv_connect(&f, 5, &late);
+	ck_assert_uint_eq(late.peer_alloc, VSOCK_WINDOW_MIN);
+	ck_assert_uint_eq(send_some(&f, &late, 10), 10);
+	ck_assert_uint_eq(read_some(&f, late_fd, 0, 10), 10);
+
+	for (int i = 0; i < N; i++)
+		(void)close(fd[i]);
+	(void)close(late_fd);
+	fv_run(&f);
+	ck_assert_uint_eq(stats(&f).buffered_bytes, 0);
+	ck_assert_uint_eq(f.v->pool_left, pool);
+	fv_done(&f);
+}
+END_TEST
+
+/* fv_note() checks that what was allowed is never taken away. */
+START_TEST(large_windows_shrink_to_their_share_when_the_pool_is_low)
+{
+	enum {
+		N = 16
+	};
+	static const size_t pool = 256u << 10;
+	struct fake_vsock f;
+	struct fv_conn c[N];
+	uint32_t got[N] = { 0 }, share = VSOCK_WINDOW_MIN + pool / N;
+	int fd[N];
+
+	start(&f, pool);
+	fd[0] = fv_connect(&f, 5, &c[0]);
+	for (int k = 0; k < 200; k++) {
+		(void)send_some(&f, &c[0], CHUNK);
+		got[0] += read_some(&f, fd[0], got[0], CHUNK);
+	}
+	ck_assert_uint_gt(c[0].peer_alloc, share + share);
+	for (int i = 1; i < N; i++)
+		fd[i] = fv_connect(&f, 5, &c[i]);
+	for (int k = 0; k < 200; k++) {
+		for (int i = 0; i < N; i++) {
+			(void)send_some(&f, &c[i], CHUNK);
+			got[i] += read_some(&f, fd[i], got[i], CHUNK);
+		}
+	}
+	ck_assert_uint_le(c[0].peer_alloc, share);
+	for (int i = 0; i < N; i++) {
+		ck_assert_uint_gt(c[i].peer_alloc, VSOCK_WINDOW_MIN);
+		(void)close(fd[i]);
+	}
+	fv_done(&f);
+}
+END_TEST
+
+/* The guest is told of no more, having no buffer to be told in. */
+START_TEST(credit_may_be_used_to_the_last_byte_and_no_further)
+{
+	static uint8_t bytes[VSOCK_WINDOW_MIN];
+	struct fake_vsock f;
+	struct fv_packet p;
+	struct fv_conn c;
+	int fd;
+
+	start(&f, 0);
+	fd = fv_connect(&f, 5, &c);
+	starve(&f, &c, 0);
+	fv_send(&f, &c, VSOCK_OP_RW, bytes, sizeof(bytes) - 1);
+	fv_send(&f, &c, VSOCK_OP_RW, bytes, 1);
+	ck_assert_int_eq(recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT),
+			 sizeof(bytes));
+	fv_send(&f, &c, VSOCK_OP_RW, bytes, 1);
+	ck_assert_int_eq(recv(fd, bytes, 1, MSG_DONTWAIT), 0);
+	f.rx_max = FV_QUEUE;
+	fv_expect(&f, &p, VSOCK_OP_RST);
+	(void)close(fd);
+	fv_done(&f);
+}
+END_TEST
+
+START_TEST(credit_request_is_answered)
+{
+	struct fake_vsock f;
+	struct fv_packet p;
+	struct fv_conn c;
+	int fd;
+
+	start(&f, 0);
+	fd = fv_connect(&f, 5, &c);
+	fv_send(&f, &c, VSOCK_OP_RW, "12345", 5);
+	ck_assert(!fv_recv(&f, &p)); /* too little for an update */
+	fv_send(&f, &c, VSOCK_OP_CREDIT_REQUEST, NULL, 0);
+	fv_expect(&f, &p, VSOCK_OP_CREDIT_UPDATE);
+	ck_assert_uint_eq(p.fwd_cnt, 5);
+	ck_assert_uint_eq(p.buf_alloc, VSOCK_WINDOW_MIN);
+	(void)close(fd);
+	fv_done(&f);
+}
+END_TEST
+
+START_TEST(host_bytes_stop_at_the_guests_credit_and_ask_once)
+{
+	struct fake_vsock f;
+	struct fv_packet p;
+	struct fv_conn c;
+	int fd;
+
+	start(&f, 0);
+	fd = fv_connect(&f, 5, &c);
+	c.buf_alloc = 10;
+	fv_send(&f, &c, VSOCK_OP_CREDIT_UPDATE, NULL, 0);
+	ck_assert_int_eq(send(fd, "0123456789abcdef", 16, 0), 16);
+	fv_run(&f); /* returns: a readable socket that must wait is no event */
+
+	fv_expect(&f, &p, VSOCK_OP_RW);
+	ck_assert_uint_eq(p.len, 10);
+	fv_expect(&f, &p, VSOCK_OP_CREDIT_REQUEST);
+	fv_send(&f, &c, VSOCK_OP_CREDIT_UPDATE, NULL, 0); /* nothing new */
+	ck_assert(!fv_recv(&f, &p));
+	c.fwd_cnt = 4;
+	fv_send(&f, &c, VSOCK_OP_CREDIT_UPDATE, NULL, 0);
+	fv_expect(&f, &p, VSOCK_OP_RW);
+	ck_assert_uint_eq(p.len, 4);
+	ck_assert_mem_eq(p.data, "abcd", 4);
+	(void)close(fd);
+	fv_done(&f);
+}
+END_TEST
+
+START_TEST(guest_without_any_buffer_gets_an_end_but_no_bytes)
+{
+	struct fake_vsock f;
+	struct fv_packet p;
+	struct fv_conn c;
+	int fd;
+
+	start(&f, 0);
+	fd = fv_connect(&f, 5, &c);
+	c.buf_alloc = 0;
+	fv_send(&f, &c, VSOCK_OP_CREDIT_UPDATE, NULL, 0);
+	(void)shutdown(fd, SHUT_WR);
+	fv_run(&f);
+	fv_expect(&f, &p, VSOCK_OP_SHUTDOWN);
+	ck_assert_uint_eq(p.flags, VSOCK_SHUT_SEND);
+	(void)close(fd);
+	fv_done(&f);
+}
+END_TEST
+
+/* Back in time, or ahead of what was sent: neither makes room. */
+START_TEST(guest_that_lies_about_what_it_read_gains_nothing)
+{
+	static const uint32_t lies[] = {
+		0, 5, 17, 1000, 0x80000000, UINT32_MAX
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(lies); i++) {
+		struct fake_vsock f;
+		struct fv_packet p;
+		struct fv_conn c;
+		int fd;
+
+		start(&f, 0);
+		fd = fv_connect(&f, 5, &c);
+		c.buf_alloc = 10;
+		fv_send(&f, &c, VSOCK_OP_CREDIT_UPDATE, NULL, 0);
+		ck_assert_int_eq(send(fd, "0123456789abcdefghij", 20, 0), 20);
+		fv_run(&f);
+		fv_expect(&f, &p, VSOCK_OP_RW);
+		c.fwd_cnt = 6;
+		fv_send(&f, &c, VSOCK_OP_CREDIT_UPDATE, NULL, 0);
+		fv_expect(&f, &p, VSOCK_OP_CREDIT_REQUEST);
+		fv_expect(&f, &p, VSOCK_OP_RW);
+		ck_assert_uint_eq(p.len, 6);
+		fv_expect(&f, &p, VSOCK_OP_CREDIT_REQUEST);
+
+		c.fwd_cnt = lies[i];
+		fv_send(&f, &c, VSOCK_OP_CREDIT_UPDATE, NULL, 0);
+		ck_assert(!fv_recv(&f, &p));
+		c.fwd_cnt = 16;
+		fv_send(&f, &c, VSOCK_OP_CREDIT_UPDATE, NULL, 0);
+		fv_expect(&f, &p, VSOCK_OP_RW);
+		ck_assert_uint_eq(p.len, 4);
+		(void)close(fd);
+		fv_done(&f);
+	}
+}
+END_TEST
+
+START_TEST(guest_that_lowers_its_buffer_gets_no_more)
+{
+	struct fake_vsock f;
+	struct fv_packet p;
+	struct fv_conn c;
+	int fd;
+
+	start(&f, 0);
+	fd = fv_connect(&f, 5, &c);
+	ck_assert_int_eq(send(fd, "0123456789", 10, 0), 10);
+	fv_run(&f);
+	fv_expect(&f, &p, VSOCK_OP_RW);
+	c.buf_alloc = 5; /* with 10 on their way */
+	fv_send(&f, &c, VSOCK_OP_CREDIT_UPDATE, NULL, 0);
+	ck_assert_int_eq(send(fd, "x", 1, 0), 1);
+	fv_run(&f);
+	fv_expect(&f, &p, VSOCK_OP_CREDIT_REQUEST);
+	ck_assert(!fv_recv(&f, &p));
+	(void)close(fd);
+	fv_done(&f);
+}
+END_TEST
+
+/* All counters run free: 4 GiB is nothing special. */
+START_TEST(counters_wrap)
+{
+	static const uint32_t at = UINT32_MAX - 5000;
+	struct fake_vsock f;
+	uint32_t got = 0;
+	struct vsock_conn *in;
+	struct fv_packet p;
+	struct fv_conn c;
+	int fd;
+
+	start(&f, 0);
+	fd = fv_connect(&f, 5, &c);
+	in = inside(&f, &c);
+	in->recv_cnt = at;
+	in->fwd_cnt = at;
+	in->told_fwd = at;
+	in->sent_cnt = at;
+	in->peer_fwd = at;
+	c.tx_cnt = at;
+	c.peer_fwd = at;
+	c.fwd_cnt = at;
+	while (got < 200000) {
+		(void)send_some(&f, &c, CHUNK);
+		got += read_some(&f, fd, at + got, CHUNK);
+	}
+	ck_assert_uint_lt(c.tx_cnt, at);
+
+	for (uint32_t i = 0; i < 100; i++) {
+		static uint8_t bytes[1000];
+
+		ck_assert_int_eq(send(fd, bytes, sizeof(bytes), 0),
+				 sizeof(bytes));
+		fv_run(&f);
+		fv_expect(&f, &p, VSOCK_OP_RW);
+		ck_assert_uint_eq(p.len, sizeof(bytes));
+		c.fwd_cnt += p.len;
+		fv_send(&f, &c, VSOCK_OP_CREDIT_UPDATE, NULL, 0);
+	}
+	ck_assert_uint_lt(in->peer_fwd, at);
+	(void)close(fd);
+	fv_done(&f);
+}
+END_TEST
+
+/* Turns, not time: a bulk stream has at most one packet between two of ours. */
+START_TEST(small_stream_gets_every_other_turn)
+{
+	enum {
+		BULK = 3,
+		ROUNDS = 20
+	};
+	static uint8_t bytes[128u << 10];
+	struct fake_vsock f;
+	struct fv_conn bulk[BULK], c;
+	int bulk_fd[BULK], fd, worst = 0;
+
+	start(&f, 0);
+	for (int i = 0; i < BULK; i++)
+		bulk_fd[i] = fv_connect(&f, 5, &bulk[i]);
+	fd = fv_connect(&f, 6, &c);
+	/* So few buffers that bulk always has to wait for more. */
+	starve(&f, &c, 4);
+
+	for (int round = 0; round < ROUNDS; round++) {
+		struct fv_packet p;
+		int turns = 0;
+
+		for (int i = 0; i < BULK; i++) {
+			bulk[i].fwd_cnt = inside(&f, &bulk[i])->sent_cnt;
+			fv_send(&f, &bulk[i], VSOCK_OP_CREDIT_UPDATE, NULL, 0);
+			(void)send(bulk_fd[i], bytes, sizeof(bytes),
+				   MSG_DONTWAIT);
+		}
+		fv_run(&f);
+		ck_assert_int_eq(send(fd, "x", 1, 0), 1);
+		fv_run(&f);
+		do {
+			ck_assert(fv_recv(&f, &p));
+			turns++;
+		} while (p.host_port != c.host_port);
+		worst = MAX(worst, turns);
+	}
+	/* Buffers filled before it came, then one packet of each other. */
+	ck_assert_int_le(worst, (int)f.rx_max + BULK + 1);
+	for (int i = 0; i < BULK; i++)
+		(void)close(bulk_fd[i]);
+	(void)close(fd);
+	fv_done(&f);
+}
+END_TEST
+
+START_TEST(bulk_streams_share_the_buffers_alike)
+{
+	enum {
+		N = 4
+	};
+	static uint8_t bytes[128u << 10];
+	struct fake_vsock f;
+	struct fv_packet p;
+	struct fv_conn c[N];
+	unsigned int count[N] = { 0 };
+	int fd[N];
+
+	start(&f, 0);
+	for (int i = 0; i < N; i++)
+		fd[i] = fv_connect(&f, 5, &c[i]);
+	for (int i = 0; i < N; i++)
+		ck_assert_int_gt(
+			send(fd[i], bytes, sizeof(bytes), MSG_DONTWAIT), 65536);
+	for (int k = 0; k < 40; k++) {
+		ck_assert(fv_recv(&f, &p));
+		for (int i = 0; i < N; i++)
+			count[i] += c[i].host_port == p.host_port;
+	}
+	for (int i = 0; i < N; i++) {
+		ck_assert_uint_ge(count[i], 8);
+		ck_assert_uint_le(count[i], 12);
+		(void)close(fd[i]);
+	}
+	fv_done(&f);
+}
+END_TEST
+
+START_TEST(guest_without_receive_buffers_makes_nothing_spin)
+{
+	static uint8_t bytes[65536];
+	struct fake_vsock f;
+	struct fv_packet p;
+	struct fv_conn c[2];
+	size_t got = 0;
+	int fd[2];
+
+	start(&f, 0);
+	for (int i = 0; i < 2; i++)
+		fd[i] = fv_connect(&f, 5, &c[i]);
+	starve(&f, &c[0], 1);
+	for (int i = 0; i < 2; i++)
+		ck_assert_int_eq(
+			send(fd[i], bytes, sizeof(bytes), MSG_DONTWAIT),
+			sizeof(bytes));
+	fv_run(&f); /* returns */
+	ck_assert_int_eq(loop_step(&f.loop, 0), 0);
+	/* One buffer at a time, and still all of it. */
+	while (fv_recv(&f, &p))
+		got += p.op == VSOCK_OP_RW ? p.len : 0;
+	ck_assert_uint_eq(got, 2 * sizeof(bytes));
+	(void)close(fd[0]);
+	(void)close(fd[1]);
+	fv_done(&f);
+}
+END_TEST
+
+/* A 64-bit guest with thousands of 1-byte buffers is slow, no more. */
+START_TEST(tiny_receive_buffers_work)
+{
+	struct fake_vsock f;
+	struct fv_conn c;
+	char text[8] = { 0 };
+	int fd;
+
+	start(&f, 0);
+	fd = fv_connect(&f, 5, &c);
+	/* Put back the large ones: reset, and offer small ones by hand. */
+	(void)close(fd);
+	fake_guest_boot(&f.g, FV_FEATURES);
+	fv_run(&f);
+	fd = fv_client(&f);
+	ck_assert_int_eq(send(fd, "CONNECT 5\nabcdefg", 17, 0), 17);
+	fv_run(&f);
+	for (uint16_t i = 0; i < 20; i++) {
+		struct virtq_desc d = {
+			.addr = le64_put(FG_DATA + 64u * i),
+			.len = le32_put(VSOCK_HDR_LEN + 1),
+			.flags = le16_put(VIRTQ_DESC_F_WRITE),
+		};
+
+		fake_guest_table(&f.g, FG_DESC(0), i, &d);
+		fake_guest_offer(&f.g, 0, i);
+	}
+	fake_guest_set(&f.g, VIRTIO_MMIO_NOTIFY, 0);
+	fv_run(&f);
+	c = (struct fv_conn){ .guest_port = 5,
+			      .host_port = VSOCK_PORT_FIRST + 1,
+			      .buf_alloc = 100 };
+	fv_send(&f, &c, VSOCK_OP_RESPONSE, NULL, 0);
+	ck_assert_uint_ge(fake_guest_used_idx(&f.g, 0), 8);
+	for (unsigned int i = 0; i < 7; i++)
+		text[i] = (char)*fake_guest_at(
+			&f.g, FG_DATA + 64u * (i + 1) + VSOCK_HDR_LEN, 1);
+	ck_assert_str_eq(text, "abcdefg");
+	(void)close(fd);
+	fv_done(&f);
+}
+END_TEST
+
+CHECK_MAIN("vsock_credit", guest_bytes_arrive_whole_in_any_chunks,
+	   host_bytes_arrive_whole_in_any_chunks,
+	   window_grows_with_use_to_its_maximum,
+	   slow_reader_stops_the_guest_and_nobody_else,
+	   windows_together_are_bounded_by_the_pool,
+	   large_windows_shrink_to_their_share_when_the_pool_is_low,
+	   credit_may_be_used_to_the_last_byte_and_no_further,
+	   credit_request_is_answered,
+	   host_bytes_stop_at_the_guests_credit_and_ask_once,
+	   guest_without_any_buffer_gets_an_end_but_no_bytes,
+	   guest_that_lies_about_what_it_read_gains_nothing,
+	   guest_that_lowers_its_buffer_gets_no_more, counters_wrap,
+	   small_stream_gets_every_other_turn,
+	   bulk_streams_share_the_buffers_alike,
+	   guest_without_receive_buffers_makes_nothing_spin,
+	   tiny_receive_buffers_work)
