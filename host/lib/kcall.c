@@ -197,7 +197,11 @@ int kcall_await_end(struct hutch *h, const char *name, int fd, int timeout_ms,
 int kcall_ended(const struct hutch_record *rec, struct err *e)
 {
 	char buf[RECORD_TEXT + 32];
+	const char *more = rec->text;
 
-	return err_set(e, -ESRCH, "VM '%s' has ended: %s", rec->name,
-		       hutch_reason_text(rec, buf, sizeof(buf)));
+	if (rec->reason == HUTCH_REASON_HOST_ERROR)
+		more = ""; /* it is in brackets already */
+	return err_set(e, -ESRCH, "VM '%s' has ended: %s%s%s", rec->name,
+		       hutch_reason_text(rec, buf, sizeof(buf)),
+		       *more ? ", " : "", more);
 }

@@ -76,12 +76,13 @@ static const char *detail(const struct hutch_record *rec, char num[16])
 	switch (rec->reason) {
 	case HUTCH_REASON_EXITED:
 	case HUTCH_REASON_KILLED:
-	case HUTCH_REASON_OOM:
 	case HUTCH_REASON_VMM_CRASH:
 		(void)snprintf(num, 16, "%d", v);
 		return num;
-	default:
+	case HUTCH_REASON_HOST_ERROR:
 		return rec->text ? rec->text : "";
+	default:
+		return "";
 	}
 }
 

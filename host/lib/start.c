@@ -401,7 +401,8 @@ static int start_locked(struct hutch *h, const struct hutch_start_opts *o,
 		(void)close(take_fd(&g->fd[LAUNCH_FD_START]));
 		r = launch_await(g->start_fd, e);
 	}
-	if (r < 0)
+	/* A keeper that died is for the record, as lost, like any other. */
+	if (r < 0 && r != -EPIPE)
 		undo(h, d, g);
 	return r;
 }

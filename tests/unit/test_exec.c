@@ -210,7 +210,7 @@ START_TEST(exec_before_ready_waits_and_learns_of_the_end)
 	ck_assert_int_eq(hutch_kill(v.h, "web", &v.e), 0);
 	host_collect(&v, x, &res);
 	ck_assert_int_eq(res.r, -ESRCH);
-	ck_assert_ptr_nonnull(strstr(v.e.msg, "stopped(kill)"));
+	ck_assert_ptr_nonnull(strstr(v.e.msg, "stopped, kill"));
 	hutch_exec_close(x);
 	host_env_done(&v);
 }

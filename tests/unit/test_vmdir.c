@@ -132,6 +132,7 @@ static void other_boot(struct hutch_record *rec)
 
 START_TEST(restarted_host_is_lost_and_says_so)
 {
+	struct hutch_record *rec;
 	char path[4200];
 	struct host_env v;
 	struct vmdir d;
@@ -142,7 +143,10 @@ START_TEST(restarted_host_is_lost_and_says_so)
 	/* What a restart leaves of a folder in /run. */
 	(void)snprintf(path, sizeof(path), "%s/s/run/web", v.dir);
 	host_env_remove(path);
-	expect(&v, "web", HUTCH_STATE_STOPPED, "lost(the host was restarted)");
+	ck_assert_int_eq(hutch_inspect(v.h, "web", &rec, &v.e), 0);
+	ck_assert_int_eq(rec->reason, HUTCH_REASON_LOST);
+	ck_assert_str_eq(rec->text, "the host was restarted");
+	hutch_record_free(rec);
 	host_env_done(&v);
 }
 END_TEST
