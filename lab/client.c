@@ -20,7 +20,7 @@
 #include "proto.h"
 
 /* After a signal the command has so long to end by itself, in ms. */
-#define GRACE_MS 5000
+#define GRACE_MS 20000
 
 struct output {
 	int fd;

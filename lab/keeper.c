@@ -28,6 +28,7 @@ struct client {
 	struct lab_buf in;
 	struct lab_buf out;
 	bool last; /* close once @out is empty */
+	bool runs; /* it has come for more than to ask */
 };
 
 struct keeper {
@@ -55,12 +56,13 @@ static time_t now_s(void)
 	return ts.tv_sec;
 }
 
+/* To ask for the lab's status is no use of it. */
 static unsigned int clients(const struct keeper *k)
 {
 	unsigned int n = 0;
 
 	for (unsigned int i = 0; i < LAB_SESSIONS_MAX; i++)
-		n += k->c[i] != NULL;
+		n += k->c[i] && k->c[i]->runs;
 	return n;
 }
 
@@ -101,20 +103,21 @@ static void client_remove(struct keeper *k, unsigned int i)
 	struct client *c = k->c[i];
 
 	/* Gone before its command's end: then that ends too. */
-	if (!c->last)
+	if (c->runs && !c->last)
 		(void)lab_frame_put(&k->out, &(struct lab_frame){
 						     .session = c->id,
 						     .type = LAB_KILL,
 						     .arg = 1,
 					     });
+	if (c->runs)
+		k->since = now_s();
+	if (!k->kept)
+		k->over = true;
 	close(c->fd);
 	lab_buf_done(&c->in);
 	lab_buf_done(&c->out);
 	free(c);
 	k->c[i] = NULL;
-	k->since = now_s();
-	if (!k->kept)
-		k->over = true;
 }
 
 static int client_say(struct client *c, uint8_t type, const char *text)
@@ -135,8 +138,8 @@ static int client_status(struct keeper *k, struct client *c)
 
 	(void)snprintf(text, sizeof(text),
 		       "%s state=%s commands=%u pid=%d idle_limit=%us\n",
-		       k->o->about, k->ready ? "up" : "coming-up",
-		       clients(k) - 1, (int)getpid(), k->o->idle_s);
+		       k->o->about, k->ready ? "up" : "coming-up", clients(k),
+		       (int)getpid(), k->o->idle_s);
 	return client_say(c, LAB_STATUS, text);
 }
 
@@ -150,6 +153,7 @@ static int client_frame(struct keeper *k, struct client *c, struct lab_frame *f)
 	case LAB_STATUS:
 		return client_status(k, c);
 	default:
+		c->runs = true;
 		f->session = c->id;
 		return lab_frame_put(&k->out, f);
 	}
