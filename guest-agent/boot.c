@@ -71,6 +71,10 @@ static const struct text_file settings[] = {
 	{ "/proc/self/oom_score_adj", "-1000" },
 };
 
+/* As udev would set them: who may use them is asked elsewhere. */
+static const char *const for_all[] = { "/dev/fuse", "/dev/net/tun",
+				       "/dev/vsock" };
+
 static const struct text_file links[] = {
 	{ "/dev/fd", "/proc/self/fd" },
 	{ "/dev/stdin", "/proc/self/fd/0" },
@@ -292,6 +296,15 @@ static void make_cgroup(struct boot *b)
 		problem_errno(b, "cgroup", path);
 }
 
+static void make_dev(void)
+{
+	/* A kernel without one of these has no use for its mode either. */
+	for (size_t i = 0; i < ARRAY_LEN(for_all); i++)
+		(void)chmod(for_all[i], 0666);
+	for (size_t i = 0; i < ARRAY_LEN(links); i++)
+		(void)symlink(links[i].text, links[i].path);
+}
+
 void boot_run(struct boot *b)
 {
 	*b = (struct boot){
@@ -303,8 +316,7 @@ void boot_run(struct boot *b)
 	(void)umask(022);
 	read_message(b);
 	make_root(b);
-	for (size_t i = 0; i < ARRAY_LEN(links); i++)
-		(void)symlink(links[i].text, links[i].path);
+	make_dev();
 	set_names(b);
 	raise_lo(b);
 	set_kernel(b);

@@ -44,12 +44,12 @@ static const struct agent_ops kit_ops = {
 	.power_off = kit_power_off,
 };
 
-void kit_init(struct kit *k)
+void kit_init_listening(struct kit *k, int listen_fd)
 {
 	struct agent_config cfg = { .ops = &kit_ops,
 				    .boot = &k->boot,
 				    .cgroup_fd = -1,
-				    .listen_fd = -1,
+				    .listen_fd = listen_fd,
 				    .log = { .fd = -1 } };
 	struct err e = { 0 };
 
@@ -62,6 +62,11 @@ void kit_init(struct kit *k)
 				     .env = k->env,
 				     .envc = 1 };
 	ck_assert_msg(agent_init(&k->a, &cfg, &e) == 0, "%s", e.msg);
+}
+
+void kit_init(struct kit *k)
+{
+	kit_init_listening(k, -1);
 }
 
 /* The cgroup2 mount of this machine, wherever it is; "" if it has none. */

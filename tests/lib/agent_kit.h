@@ -60,6 +60,9 @@ struct outcome {
 void kit_init(struct kit *k);
 void kit_done(struct kit *k);
 
+/** kit_init_listening() - With a non-blocking listening socket, or -1 */
+void kit_init_listening(struct kit *k, int listen_fd);
+
 /**
  * kit_cgroups() - Give the agent a cgroup of its own to make others in
  *
