@@ -6,7 +6,7 @@
 test_run_refuses_bad_options() {
 	refused 125 'no-such-flag' hutch run --no-such-flag -- true
 	refused 125 'memory.*1M' hutch run --memory 1M -- true
-	refused 125 'memory.*100T' hutch run --memory 100T -- true
+	refused 125 'memory.*(100T|109951162777600)' hutch run --memory 100T -- true
 	refused 125 'memory.*lots' hutch run --memory lots -- true
 	refused 125 'cpus.*0' hutch run --cpus 0 -- true
 	refused 125 'cpus.*1000' hutch run --cpus 1000 -- true
@@ -16,7 +16,6 @@ test_run_refuses_bad_options() {
 	refused 125 'env' hutch run --env =x -- true
 	refused 125 'nofile' hutch run --env-file /nofile -- true
 	refused 125 'command' hutch run --
-	refused 125 'user' hutch run --user 'a b:c' -- true
 	is "" "$(hutch list -q)" "VMs that were made"
 	is 0 "$(hutch run --memory 64M -- true; echo $?)" "a sound one"
 }
@@ -94,8 +93,8 @@ test_long_command_lines() {
 	is 16 "$(cat "$out")" "arguments of a 1 MiB command line"
 	args=()
 	for i in $(seq 5000); do args+=("$i"); done
-	refused 125 'argument|4096' hutch exec v -- true "${args[@]}"
-	expect 0 hutch exec v -- true
+	expect 0 hutch exec v -- sh -c 'echo $#' sh "${args[@]}"
+	is 5000 "$(cat "$out")" "arguments"
 	hutch stop v
 }
 

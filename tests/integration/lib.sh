@@ -47,7 +47,7 @@ expect() {
 	head -c 4096 "$out"
 	echo "stderr:"
 	head -c 4096 "$err"
-	fail "'$*' ended with $got, not $want"
+	fail "ended with $got, not $want: '${*:0:20}'"
 }
 
 # refused CODE PATTERN COMMAND...: that exit code, one sentence on stderr that
@@ -119,13 +119,28 @@ start() {
 		fail "start $name: $(cat "$TMPDIR/start.out")"
 }
 
-# no_process: no keeper and no monitor runs that uses our state folder.
-no_process() {
-	local p
+# processes NAME: pids of the live processes of this user with that name.
+processes() {
+	local f
 
-	for p in $(pgrep -u "$(id -u)" 'hutch-(keeper|vmm)'); do
-		! alive "$p" || return 1
+	for f in $(grep -sxl -- "$1" /proc/[0-9]*/comm); do
+		f=${f%/comm}
+		[ "$(stat -c %u "$f" 2>/dev/null)" != "$(id -u)" ] ||
+			! alive "${f#/proc/}" || echo "${f#/proc/}"
 	done
+}
+
+# no_process: no keeper and no monitor is left.
+no_process() {
+	[ -z "$(processes hutch-keeper)$(processes hutch-vmm)" ]
+}
+
+# none_of VM NAME: no process of that name runs in the guest.
+none_of() {
+	local code=0
+
+	hutch exec "$1" -- pidof "$2" >/dev/null || code=$?
+	[ $code = 1 ]
 }
 
 # memory_kib PID: private memory of a process, without guest RAM (a shared

@@ -54,11 +54,6 @@ test_timeout_is_124() {
 	expect 124 hutch run --timeout 1s -- sleep 1000
 }
 
-# none_of VM NAME: no process of that name runs in the guest.
-none_of() {
-	! hutch exec "$1" -- pgrep -x "$2" >/dev/null
-}
-
 test_env_and_workdir() {
 	printf 'FROM_FILE=1\n# a comment\nBOTH=file\n' >env.txt
 	export FROM_HOST='taken over'
@@ -120,17 +115,16 @@ test_a_usable_system() {
 	expect 0 hutch run -- sh -ec '
 		for d in /proc /sys /dev /dev/pts /dev/shm /tmp /run \
 			/sys/fs/cgroup; do
-			mountpoint -q $d || { echo "$d is no mount"; exit 1; }
+			grep -q " $d " /proc/mounts ||
+				{ echo "$d is no mount"; exit 1; }
 		done
 		echo x >/dev/null
 		head -c 16 /dev/urandom | wc -c
 		ip addr show lo | grep -q "inet 127.0.0.1/8"
 		# pivot_root works only where the root is a mount of its own.
-		mkdir -p /tmp/new/old && mount -t tmpfs t /tmp/new
+		mkdir /tmp/new && mount -t tmpfs t /tmp/new
 		mkdir /tmp/new/old
 		unshare -m sh -c "pivot_root /tmp/new /tmp/new/old"
-		test "$(cat /proc/1/comm)" = hutch-agent ||
-			cat /proc/1/comm
 		date +%s
 	'
 	want=$(tail -n 1 "$out")
@@ -143,7 +137,7 @@ test_background_child_does_not_hold_the_end() {
 	start v
 	expect 5 hutch exec v -- sh -c 'echo before; sleep 1000 & exit 5'
 	is before "$(cat "$out")" "stdout"
-	expect 0 hutch exec v -- pkill sleep
+	expect 0 hutch exec v -- killall sleep
 	hutch stop v
 	expect 6 hutch run -- sh -c 'echo before; sleep 1000 & exit 6'
 	is before "$(cat "$out")" "stdout"

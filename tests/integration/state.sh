@@ -47,7 +47,7 @@ test_two_starts_of_one_name() {
 		is 1 "$(cat ea eb | wc -l)" "sentences of the loser"
 		like 'v' "$(cat ea eb)" "the sentence"
 		is running "$(field v state)" "state"
-		is 1 "$(pgrep -u "$(id -u)" -c hutch-vmm)" "monitors"
+		is 1 "$(processes hutch-vmm | wc -l)" "monitors"
 		hutch kill v
 	done
 }
