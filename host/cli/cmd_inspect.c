@@ -40,14 +40,15 @@ static void time_line(const char *key, int64_t ns)
 static void print_record(const struct hutch_record *rec)
 {
 	AUTO_FREE char *command = rec->argv ? text_join(rec->argv) : NULL;
-	char memory[SHOW_MAX], timeout[SHOW_MAX], reason[LINE_MAX_BYTES];
+	char memory[SHOW_MAX], timeout[SHOW_MAX], reason[SHOW_REASON_MAX];
 
 	show_size(memory, rec->memory);
 	show_span(timeout, (int64_t)rec->timeout_ms * 1000000);
 	line("name", "%s", rec->name);
 	line("id", "%s", rec->id);
 	line("state", "%s", hutch_state_name(rec->state));
-	line("reason", "%s", hutch_reason_text(rec, reason, sizeof(reason)));
+	show_reason(reason, rec);
+	line("reason", "%s", reason);
 	line("command", "%s", command ? command : "");
 	line("cpus", "%u", rec->cpus);
 	line("memory", "%s", memory);

@@ -11,7 +11,6 @@
 
 #define COMMAND_COLS 40
 #define REASON_COLS  48
-#define REASON_MAX   512
 
 struct list_opts {
 	struct cli_common common;
@@ -51,7 +50,7 @@ _Static_assert(ARRAY_LEN(cols) == ARRAY_LEN(cols_whole), "same columns");
 static int add_row(struct table *t, const struct hutch_record *rec)
 {
 	char cpus[16], memory[SHOW_MAX], created[SHOW_MAX], up[SHOW_MAX];
-	char reason[REASON_MAX];
+	char reason[SHOW_REASON_MAX];
 	AUTO_FREE char *command = rec->argv ? text_join(rec->argv) : NULL;
 	int r;
 
@@ -59,7 +58,7 @@ static int add_row(struct table *t, const struct hutch_record *rec)
 	show_size(memory, rec->memory);
 	show_ago(created, rec->created_ns);
 	show_uptime(up, rec);
-	(void)hutch_reason_text(rec, reason, sizeof(reason));
+	show_reason(reason, rec);
 
 	r = table_add(t, rec->name);
 	r = r < 0 ? r : table_add(t, hutch_state_name(rec->state));

@@ -87,6 +87,13 @@ void show_uptime(char buf[SHOW_MAX], const struct hutch_record *rec)
 		show_span(buf, end - rec->started_ns);
 }
 
+void show_reason(char buf[SHOW_REASON_MAX], const struct hutch_record *rec)
+{
+	buf[0] = '\0';
+	if (rec->reason != HUTCH_REASON_NONE)
+		(void)hutch_reason_text(rec, buf, SHOW_REASON_MAX);
+}
+
 static int put_record(struct jsonw *j, const struct hutch_record *rec)
 {
 	AUTO_FREE char *text = hutch_record_json(rec);
