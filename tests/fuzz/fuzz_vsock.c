@@ -220,6 +220,7 @@ static void connector(struct world *w, struct rd *rd)
 {
 	unsigned int how = rd_u8(rd), i = rd_u8(rd) % CLIENTS;
 	le32 answer[2] = { le32_put(how), le32_put(how & 1) };
+	ssize_t r;
 	int sv[2];
 
 	if (how == 0xff) {
@@ -227,9 +228,10 @@ static void connector(struct world *w, struct rd *rd)
 		return;
 	}
 	bug_on(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sv));
-	/* Nonsense: too short, or a failure with a socket. */
-	(void)unix_send_fds(w->f.connector, answer, how & 4 ? 7 : 8, &sv[1],
-			    (how & 1) == (how >> 1 & 1) ? 1 : 0);
+	/* Nonsense: too short, or a failure with a socket. Nobody may be there. */
+	r = unix_send_fds(w->f.connector, answer, how & 4 ? 7 : 8, &sv[1],
+			  (how & 1) == (how >> 1 & 1) ? 1 : 0);
+	bug_on(r > 8);
 	(void)close(sv[1]);
 	base_closep(&w->client[i]);
 	w->client[i] = sv[0];
