@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tests/lib/fake_vsock.c - see fake_vsock.h */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -289,4 +290,49 @@ void fv_call(struct fake_vsock *f, struct fv_conn *c, uint32_t guest_port,
 	bug_on(p.guest_port != guest_port || p.host_port != port);
 	fv_note(c, &p);
 	*ret = sv[0];
+}
+
+struct vsock_hdr fv_packet(uint32_t guest_port, uint32_t host_port,
+			   unsigned int op)
+{
+	struct fv_conn c = {
+		.guest_port = guest_port,
+		.host_port = host_port,
+		.buf_alloc = 65536,
+	};
+
+	return header(&c, op, 0);
+}
+
+struct vsock_stats fv_stats(struct fake_vsock *f)
+{
+	struct vsock_stats s;
+
+	vsock_stats(f->v, &s);
+	return s;
+}
+
+int fv_say(struct fake_vsock *f, const char *text)
+{
+	ssize_t len = (ssize_t)strlen(text);
+	int fd = fv_client(f);
+
+	bug_on(send(fd, text, (size_t)len, 0) != len);
+	fv_run(f);
+	return fd;
+}
+
+bool fv_closed(int fd)
+{
+	char b;
+	ssize_t n = recv(fd, &b, 1, MSG_DONTWAIT);
+
+	return n == 0 || (n < 0 && errno == ECONNRESET);
+}
+
+bool fv_waiting(int fd)
+{
+	char b;
+
+	return recv(fd, &b, 1, MSG_DONTWAIT) < 0 && errno == EAGAIN;
 }

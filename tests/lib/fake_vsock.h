@@ -106,6 +106,22 @@ uint32_t fv_credit(const struct fv_conn *c);
 /** fv_note() - Take the credit out of @p */
 void fv_note(struct fv_conn *c, const struct fv_packet *p);
 
+/** fv_packet() - A header that is sound in all but what the test changes */
+struct vsock_hdr fv_packet(uint32_t guest_port, uint32_t host_port,
+			   unsigned int op);
+
+/** fv_stats() - The device's counters */
+struct vsock_stats fv_stats(struct fake_vsock *f);
+
+/** fv_say() - A host client that sends @text, then fv_run() */
+int fv_say(struct fake_vsock *f, const char *text);
+
+/** fv_closed() - Whether @fd was closed, with no byte before */
+bool fv_closed(int fd);
+
+/** fv_waiting() - Whether @fd is open and has nothing to read */
+bool fv_waiting(int fd);
+
 /** fv_client() - A host client, connected, blocking; CONNECT not sent */
 int fv_client(struct fake_vsock *f);
 

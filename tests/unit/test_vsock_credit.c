@@ -16,14 +16,6 @@ static void start(struct fake_vsock *f, size_t pool)
 	fv_boot(f);
 }
 
-static struct vsock_stats stats(struct fake_vsock *f)
-{
-	struct vsock_stats s;
-
-	vsock_stats(f->v, &s);
-	return s;
-}
-
 /* The same bytes for the same seed, on every machine. */
 static uint32_t next_random(uint32_t *seed)
 {
@@ -137,7 +129,7 @@ START_TEST(guest_bytes_arrive_whole_in_any_chunks)
 		drain(&f, &c);
 	}
 	ck_assert_uint_eq(c.tx_cnt, total);
-	ck_assert_uint_eq(stats(&f).tx_bytes, total);
+	ck_assert_uint_eq(fv_stats(&f).tx_bytes, total);
 	(void)close(fd);
 	fv_done(&f);
 }
@@ -181,7 +173,7 @@ START_TEST(host_bytes_arrive_whole_in_any_chunks)
 			fv_send(&f, &c, VSOCK_OP_CREDIT_UPDATE, NULL, 0);
 		}
 	}
-	ck_assert_uint_eq(stats(&f).rx_bytes, total);
+	ck_assert_uint_eq(fv_stats(&f).rx_bytes, total);
 	(void)close(fd);
 	fv_done(&f);
 }
@@ -203,7 +195,7 @@ START_TEST(window_grows_with_use_to_its_maximum)
 	}
 	ck_assert_uint_eq(c.peer_alloc, VSOCK_WINDOW_MAX);
 	/* While the host keeps up nothing is copied. */
-	ck_assert_uint_eq(stats(&f).copied_bytes, 0);
+	ck_assert_uint_eq(fv_stats(&f).copied_bytes, 0);
 	(void)close(fd);
 	fv_done(&f);
 }
@@ -222,7 +214,7 @@ START_TEST(slow_reader_stops_the_guest_and_nobody_else)
 	fd = fv_connect(&f, 6, &c);
 
 	sent = stuff(&f, &slow);
-	s = stats(&f);
+	s = fv_stats(&f);
 	ck_assert_uint_eq(fv_credit(&slow), 0);
 	ck_assert_uint_gt(s.buffered_bytes, 0);
 	ck_assert_uint_le(s.buffered_bytes, inside(&f, &slow)->window);
@@ -264,7 +256,7 @@ START_TEST(windows_together_are_bounded_by_the_pool)
 			(void)send_some(&f, &c[i], CHUNK);
 			got[i] += read_some(&f, fd[i], got[i], CHUNK);
 		}
-		s = stats(&f);
+		s = fv_stats(&f);
 		ck_assert_uint_le(s.window_bytes, base + pool);
 	}
 	/* The first four windows have emptied the pool: the bound is met. */
@@ -274,7 +266,7 @@ START_TEST(windows_together_are_bounded_by_the_pool)
 	/* Nobody reads any more: what waits is no more than was promised. */
 	for (int i = 0; i < N; i++)
 		(void)stuff(&f, &c[i]);
-	s = stats(&f);
+	s = fv_stats(&f);
 	ck_assert_uint_le(s.buffered_bytes, s.window_bytes);
 	ck_assert_uint_gt(s.buffered_bytes, s.window_bytes / 2);
 
@@ -288,7 +280,7 @@ START_TEST(windows_together_are_bounded_by_the_pool)
 		(void)close(fd[i]);
 	(void)close(late_fd);
 	fv_run(&f);
-	ck_assert_uint_eq(stats(&f).buffered_bytes, 0);
+	ck_assert_uint_eq(fv_stats(&f).buffered_bytes, 0);
 	ck_assert_uint_eq(f.v->pool_left, pool);
 	fv_done(&f);
 }
