@@ -218,7 +218,7 @@ const struct verb verb_doctor = {
 	.args = "[OPTIONS]",
 	.summary = "say what this machine lacks, and how to get it",
 	.help = "Looks at all that hutch needs, line by line. The exit code is "
-		"0 if nothing needed\nis missing.\n",
+		"0 if nothing\nneeded is missing.\n",
 	.rules = { .table = doctor_opts },
 	.opts_size = sizeof(struct cli_common),
 	.run = cmd_doctor,

@@ -129,9 +129,9 @@ const struct verb verb_run = {
 	.args = "[OPTIONS] -- COMMAND [ARG...]",
 	.summary = "run a command in a new VM",
 	.help = "Boots a VM, runs COMMAND in it, and ends the VM when COMMAND "
-		"has ended. The exit\ncode is the command's own; 124: its "
-		"time was up, 125: hutch failed, 126: it cannot\nbe run, 127: "
-		"it was not found, 128+N: signal N ended it.\n\n"
+		"has ended. The\nexit code is the command's own; 124: its time "
+		"was up, 125: hutch failed, 126: it\ncannot be run, 127: it was "
+		"not found, 128+N: signal N ended it.\n\n"
 		"  hutch run -- sh -c 'uname -a; exit 7'\n"
 		"  hutch run --rm -i --timeout 10 -- sh < script.sh\n"
 		"  hutch run --rm -it -- sh\n",

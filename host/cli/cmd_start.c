@@ -69,8 +69,8 @@ const struct verb verb_start = {
 	.help = "Boots a VM in the background and prints its name when it is "
 		"ready. Without\nCOMMAND it stays until it is stopped; with "
 		"one it ends when COMMAND does, and\nhutch logs prints the "
-		"command's output. The options for a process are the "
-		"default\nof each hutch exec in it, --timeout is the VM's.\n\n"
+		"command's output. The options for a process are the\ndefault "
+		"of each hutch exec in it, --timeout is the VM's.\n\n"
 		"  hutch start web\n"
 		"  hutch start --memory 2G job -- sh -c 'make all'\n",
 	.rules = { .table = start_opts, .command = true, .n_words = 1 },

@@ -1,0 +1,90 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Completion of hutch for bash: verbs, options and names of VMs. What there is
+# to complete, the program itself says, so that this file is never behind it.
+
+# Options of a verb, or of hutch itself, as its help lists them.
+_hutch_options() {
+	"$1" help ${2:+"$2"} 2>/dev/null |
+		sed -n 's/^  \(-.,\)\{0,1\} *\(--[a-z-]*\).*/\2/p'
+}
+
+_hutch_verbs() {
+	"$1" help 2>/dev/null | sed -n '/^Verbs:/,/^$/s/^  \([a-z]*\) .*/\1/p'
+}
+
+# Whether WORD, an option of VERB, takes the word behind it as its value.
+_hutch_takes_value() {
+	local word=$3
+
+	case $word in
+	--*=* | -- | -) return 1 ;;
+	--*) ;;
+	-*) word=-${word: -1} ;;
+	*) return 1 ;;
+	esac
+	"$1" help "$2" 2>/dev/null |
+		grep -qE -- "^  (-.,)? *$word [A-Z]|^  $word, +--[a-z-]+ [A-Z]"
+}
+
+_hutch() {
+	local cmd=$1 cur=$2 prev=$3 verb='' i words=0 dashes=no
+
+	COMPREPLY=()
+	for ((i = 1; i < COMP_CWORD; i++)); do
+		if [ $dashes = yes ]; then
+			continue
+		elif [ "${COMP_WORDS[i]}" = -- ]; then
+			dashes=yes
+		elif [[ ${COMP_WORDS[i]} = -* ]]; then
+			[ -z "$verb" ] ||
+				! _hutch_takes_value "$cmd" "$verb" \
+					"${COMP_WORDS[i]}" || i=$((i + 1))
+		elif [ -z "$verb" ]; then
+			verb=${COMP_WORDS[i]}
+		else
+			words=$((words + 1))
+		fi
+	done
+
+	# What follows "--" is a command in a VM: nothing here knows it.
+	[ $dashes = no ] || return 0
+	if [ -z "$verb" ]; then
+		mapfile -t COMPREPLY < <(compgen -W \
+			"$(_hutch_verbs "$cmd") --help --version" -- "$cur")
+		return 0
+	fi
+	if _hutch_takes_value "$cmd" "$verb" "$prev"; then
+		case $prev in
+		--env-file | --kernel)
+			compopt -o filenames
+			mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+			;;
+		--env | -*e)
+			mapfile -t COMPREPLY < <(compgen -e -- "$cur")
+			;;
+		esac
+		return 0
+	fi
+	if [[ $cur = -* ]]; then
+		mapfile -t COMPREPLY < <(compgen -W \
+			"$(_hutch_options "$cmd" "$verb")" -- "$cur")
+		return 0
+	fi
+	case $verb in
+	help)
+		mapfile -t COMPREPLY < <(compgen -W "$(_hutch_verbs "$cmd")" \
+			-- "$cur")
+		;;
+	exec | start | logs)
+		[ $words -eq 0 ] || return 0
+		;;&
+	exec | start | logs | stop | kill | inspect | rm)
+		mapfile -t COMPREPLY < <(compgen -W \
+			"$("$cmd" list -q 2>/dev/null)" -- "$cur")
+		;;
+	esac
+}
+
+complete -F _hutch hutch
