@@ -181,24 +181,31 @@ static void on_client(struct loop_io *io, uint32_t events)
 		drop(c);
 }
 
-static void on_listen(struct loop_io *io, uint32_t events)
+/* Return: whether there was one. */
+static bool accept_one(struct keeper *k)
 {
-	struct keeper *k = container_of(io, struct keeper, listen_io);
-	int fd = accept4(io->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	int fd = accept4(k->listen_io.fd, NULL, NULL,
+			 SOCK_CLOEXEC | SOCK_NONBLOCK);
 	struct client *c;
 
-	(void)events;
 	if (fd < 0)
-		return;
+		return false;
 	c = k->n_clients < KEEPER_CLIENTS_MAX ? calloc(1, sizeof(*c)) : NULL;
 	if (!c || loop_add(&k->loop, &c->io, fd, EPOLLIN, on_client) < 0) {
 		(void)close(fd);
 		free(c);
-		return;
+		return true;
 	}
 	c->k = k;
 	list_add_tail(&k->clients, &c->link);
 	k->n_clients++;
+	return true;
+}
+
+static void on_listen(struct loop_io *io, uint32_t events)
+{
+	(void)events;
+	(void)accept_one(container_of(io, struct keeper, listen_io));
 }
 
 int serve_start(struct keeper *k, struct err *e)
@@ -251,8 +258,8 @@ void serve_exit(struct keeper *k)
 	struct list *p, *n;
 
 	/* Those still in the backlog have waited too. */
-	for (unsigned int i = 0; i < KEEPER_CLIENTS_MAX; i++)
-		on_listen(&k->listen_io, 0);
+	for (unsigned int i = 0; i < KEEPER_CLIENTS_MAX && accept_one(k); i++)
+		continue;
 	list_for_each_safe (p, n, &k->clients) {
 		struct client *c = list_entry(p, struct client, link);
 

@@ -28,16 +28,21 @@ static int add_files(posix_spawn_file_actions_t *fa, const int *fd)
 
 static int set_attr(posix_spawnattr_t *attr)
 {
-	sigset_t none, all;
+	/* What a caller may have chosen to ignore, and a keeper needs. */
+	static const int deflt[] = { SIGHUP,  SIGINT,  SIGQUIT, SIGTERM,
+				     SIGPIPE, SIGCHLD, SIGXFSZ };
+	sigset_t none, some;
 	int r;
 
 	(void)sigemptyset(&none);
-	(void)sigfillset(&all);
+	(void)sigemptyset(&some);
+	for (size_t i = 0; i < ARRAY_LEN(deflt); i++)
+		(void)sigaddset(&some, deflt[i]);
 	r = posix_spawnattr_setflags(attr, POSIX_SPAWN_SETSID |
 						   POSIX_SPAWN_SETSIGMASK |
 						   POSIX_SPAWN_SETSIGDEF);
 	r = r ? r : posix_spawnattr_setsigmask(attr, &none);
-	r = r ? r : posix_spawnattr_setsigdefault(attr, &all);
+	r = r ? r : posix_spawnattr_setsigdefault(attr, &some);
 	return -r;
 }
 

@@ -12,6 +12,7 @@
 
 #define NS_PER_S  1000000000ll
 #define NS_PER_MS 1000000ull
+#define S_PER_DAY 86400ll
 
 static const char *const state_names[] = {
 	[HUTCH_STATE_STARTING] = "starting",
@@ -101,30 +102,58 @@ char *hutch_reason_text(const struct hutch_record *rec, char *buf, size_t len)
 	return buf;
 }
 
-/* Seconds and nanoseconds such that the latter are never negative. */
-static void split_ns(int64_t ns, struct tm *tm, int64_t *ret_ns)
-{
-	time_t s = ns / NS_PER_S;
+/** struct day - A day of the Gregorian calendar */
+struct day {
+	int year, month, mday;
+};
 
-	*ret_ns = ns % NS_PER_S;
-	if (*ret_ns < 0) {
-		*ret_ns += NS_PER_S;
-		s--;
-	}
-	/* A year in int: 64 bits of nanoseconds span 584 of them. */
-	bug_on(!gmtime_r(&s, tm));
+/*
+ * gmtime_r() and timegm() read time-zone files first; these do not.  Years are
+ * counted from March, so that the leap day comes last, and in eras of 400.
+ */
+static struct day day_from_number(int64_t n)
+{
+	int64_t z = n + 719468; /* days from 0000-03-01 */
+	int64_t era = (z >= 0 ? z : z - 146096) / 146097;
+	int64_t doe = z - era * 146097;
+	int64_t yoe = (doe - doe / 1460 + doe / 36524 - doe / 146096) / 365;
+	int64_t doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
+	int64_t m = (5 * doy + 2) / 153;
+	struct day d = {
+		.mday = (int)(doy - (153 * m + 2) / 5 + 1),
+		.month = (int)(m < 10 ? m + 3 : m - 9),
+	};
+
+	d.year = (int)(yoe + era * 400 + (d.month <= 2));
+	return d;
+}
+
+/* For years from 1970. */
+static int64_t day_to_number(const struct day *d)
+{
+	int64_t y = d->year - (d->month <= 2);
+	int64_t era = y / 400, yoe = y - era * 400;
+	int64_t m = d->month > 2 ? d->month - 3 : d->month + 9;
+	int64_t doy = (153 * m + 2) / 5 + d->mday - 1;
+
+	return era * 146097 + yoe * 365 + yoe / 4 - yoe / 100 + doy - 719468;
 }
 
 static void put_time(int64_t ns, char *buf, size_t len, int decimals,
 		     int64_t unit)
 {
-	struct tm tm;
-	int64_t frac;
+	int64_t s = ns / NS_PER_S, frac = ns % NS_PER_S, in_day;
+	struct day d;
 
-	split_ns(ns, &tm, &frac);
+	if (frac < 0) {
+		frac += NS_PER_S;
+		s--;
+	}
+	in_day = (s % S_PER_DAY + S_PER_DAY) % S_PER_DAY;
+	d = day_from_number((s - in_day) / S_PER_DAY);
 	(void)snprintf(buf, len, "%04d-%02d-%02dT%02d:%02d:%02d.%0*lldZ",
-		       tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday, tm.tm_hour,
-		       tm.tm_min, tm.tm_sec, decimals,
+		       d.year, d.month, d.mday, (int)(in_day / 3600),
+		       (int)(in_day / 60 % 60), (int)(in_day % 60), decimals,
 		       (long long)(frac / unit));
 }
 
@@ -167,7 +196,7 @@ int rfc3339_parse(const char *s, int64_t *ret)
 		{ 9, 0, 999999999, 'Z' },
 	};
 	int v[ARRAY_LEN(part)];
-	struct tm tm = { 0 };
+	struct day d;
 
 	for (size_t i = 0; i < ARRAY_LEN(part); i++) {
 		/* A terminating NUL is no digit and no @after: it stops us. */
@@ -177,13 +206,10 @@ int rfc3339_parse(const char *s, int64_t *ret)
 	}
 	if (*s)
 		return -EINVAL;
-	tm.tm_year = v[0] - 1900;
-	tm.tm_mon = v[1] - 1;
-	tm.tm_mday = v[2];
-	tm.tm_hour = v[3];
-	tm.tm_min = v[4];
-	tm.tm_sec = v[5];
-	*ret = timegm(&tm) * NS_PER_S + v[6];
+	d = (struct day){ v[0], v[1], v[2] };
+	*ret = (day_to_number(&d) * S_PER_DAY + v[3] * 3600 + v[4] * 60 +
+		v[5]) * NS_PER_S +
+	       v[6];
 	return 0;
 }
 

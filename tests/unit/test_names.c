@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "host/lib/internal.h"
 #include "host/lib/names.h"
@@ -44,6 +45,32 @@ START_TEST(times_come_back)
 	ck_assert_str_eq(hutch_time_text(1769860800123456789, buf, sizeof(buf)),
 			 "2026-01-31T12:00:00.123Z");
 	ck_assert_str_eq(hutch_time_text(0, buf, sizeof(buf)), "");
+}
+END_TEST
+
+/* Against the C library, over all that 64 bits of nanoseconds can say. */
+START_TEST(times_agree_with_the_c_library)
+{
+	const int64_t step = 86400ll * 1000000000 * 7 / 3;
+
+	for (int64_t ns = 1; ns < INT64_MAX - step; ns += step) {
+		char buf[RFC3339_LEN], want[RFC3339_LEN];
+		time_t s = ns / 1000000000;
+		struct tm tm;
+		int64_t back;
+		size_t n;
+
+		ck_assert_ptr_nonnull(gmtime_r(&s, &tm));
+		n = strftime(want, sizeof(want), "%Y-%m-%dT%H:%M:%S", &tm);
+		(void)snprintf(want + n, sizeof(want) - n, ".%09dZ",
+			       (int)(ns % 1000000000));
+		if (strcmp(rfc3339_text(ns, buf), want) != 0)
+			ck_abort_msg("%s is not %s", buf, want);
+		if (tm.tm_year + 1900 > 2261)
+			break;
+		if (rfc3339_parse(buf, &back) < 0 || back != ns)
+			ck_abort_msg("%s does not come back", buf);
+	}
 }
 END_TEST
 
@@ -143,6 +170,7 @@ START_TEST(options_of_other_sizes_are_taken)
 END_TEST
 
 CHECK_MAIN("names", states_and_reasons_come_back, times_come_back,
-	   parse_of_a_wrong_time_is_einval, reason_text_says_what_is_known,
+	   times_agree_with_the_c_library, parse_of_a_wrong_time_is_einval,
+	   reason_text_says_what_is_known,
 	   durations_are_rounded_up_to_milliseconds,
 	   options_of_other_sizes_are_taken)
