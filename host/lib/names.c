@@ -207,7 +207,7 @@ int rfc3339_parse(const char *s, int64_t *ret)
 	if (*s)
 		return -EINVAL;
 	d = (struct day){ v[0], v[1], v[2] };
-	*ret = (day_to_number(&d) * S_PER_DAY + v[3] * 3600 + v[4] * 60 +
+	*ret = (day_to_number(&d) * S_PER_DAY + v[3] * 3600ll + v[4] * 60ll +
 		v[5]) * NS_PER_S +
 	       v[6];
 	return 0;
