@@ -30,7 +30,7 @@
 #define QUOTE_MAX 120u
 
 /* What a candidate's path may take: a folder of PATH, '/', the name. */
-#define CANDIDATE_MAX (2 * WIRE_PATH_MAX)
+#define CANDIDATE_MAX (2ul * WIRE_PATH_MAX)
 
 /**
  * struct failure - Why the program does not run
@@ -210,9 +210,12 @@ static int next_candidate(const char **pos, const char *name,
 	len = strcspn(dir, ":");
 	*pos = dir[len] ? dir + len + 1 : NULL;
 	/* An empty folder is the current one. */
-	if (len == 0)
-		(void)snprintf(buf, CANDIDATE_MAX, "./%s", name);
-	else if (len + strlen(name) + 2 > CANDIDATE_MAX)
+	if (len == 0) {
+		dir = ".";
+		len = 1;
+	}
+	/* What would have to be cut names another file: leave it out. */
+	if (len + strlen(name) + 2 > CANDIDATE_MAX)
 		*buf = '\0';
 	else
 		(void)snprintf(buf, CANDIDATE_MAX, "%.*s/%s", (int)len, dir,
@@ -242,9 +245,9 @@ static int exec_search(const struct msg_exec *req, const struct env *env,
 		if (err == EACCES && stat(candidate, &st) == 0 &&
 		    !S_ISDIR(st.st_mode))
 			(void)snprintf(denied, sizeof(denied), "%s", candidate);
-		else if (err != ENOENT && err != ENOTDIR && err != EACCES)
-			return explain(candidate, err, f);
-		else if (err == ENOENT && stat(candidate, &st) == 0)
+		/* There, but not its interpreter: a shell stops there too. */
+		if ((err == ENOENT && stat(candidate, &st) == 0) ||
+		    (err != ENOENT && err != ENOTDIR && err != EACCES))
 			return explain(candidate, err, f);
 	}
 	if (*denied)

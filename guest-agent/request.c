@@ -106,7 +106,8 @@ static int on_clock(struct conn *c, const struct wire_frame *f, struct err *e)
 		return r;
 	r = c->a->ops->set_clock(m.ns);
 	if (r < 0) {
-		r = err_set(e, r, "the clock cannot be set: %s", strerror(-r));
+		(void)err_set(e, r, "the clock cannot be set: %s",
+			      strerror(-r));
 		conn_error(c, WIRE_ERR_GENERAL, e);
 		return 0;
 	}

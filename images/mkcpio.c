@@ -23,7 +23,7 @@
 #include <sys/stat.h>
 
 #define LINE_MAX_LEN 1024
-#define FIELD_LEN    256
+#define WORDS_MAX    7
 #define FILE_MAX     (64l << 20)
 
 /** struct entry - One member of the archive */
@@ -104,33 +104,58 @@ static int put_file(struct out *o, const char *source, struct entry *e)
 	return r;
 }
 
-static int put_line(struct out *o, const char *line)
+/* Cut at blanks. Return: how many words, at most WORDS_MAX */
+static int split(char *line, char *word[WORDS_MAX])
 {
-	char name[FIELD_LEN], other[FIELD_LEN];
-	struct entry e = { .name = name };
+	char *save = NULL;
+	int n = 0;
 
-	if (*line == '#' || *line == '\n')
+	for (char *p = strtok_r(line, " \t\n", &save); p && n < WORDS_MAX;
+	     p = strtok_r(NULL, " \t\n", &save))
+		word[n++] = p;
+	return n;
+}
+
+/* Mode, uid and gid from three words. Return: 0, or -1 if one is no number */
+static int owner(struct entry *e, char *const word[3])
+{
+	unsigned int *const to[] = { &e->mode, &e->uid, &e->gid };
+
+	for (int i = 0; i < 3; i++) {
+		char *end;
+
+		*to[i] = (unsigned int)strtoul(word[i], &end, i ? 10 : 8);
+		if (end == word[i] || *end)
+			return -1;
+	}
+	return 0;
+}
+
+static int put_line(struct out *o, char *line)
+{
+	char *w[WORDS_MAX];
+	int n = *line == '#' ? 0 : split(line, w);
+	struct entry e = { .name = n > 1 ? w[1] : NULL };
+
+	if (n == 0)
 		return 0;
-	if (sscanf(line, "dir %255s %o %u %u", name, &e.mode,
-		   &e.uid, /* NOLINT */
-		   &e.gid) == 4) {
+	if (n == 5 && strcmp(w[0], "dir") == 0 && owner(&e, w + 2) == 0) {
 		e.mode |= S_IFDIR;
 		put_entry(o, &e);
 		return 0;
 	}
-	if (sscanf(line, "file %255s %255s %o %u %u", name, other, /* NOLINT */
-		   &e.mode, &e.uid, &e.gid) == 5) {
+	if (n == 6 && strcmp(w[0], "file") == 0 && owner(&e, w + 3) == 0) {
 		e.mode |= S_IFREG;
-		return put_file(o, other, &e);
+		return put_file(o, w[2], &e);
 	}
-	if (sscanf(line, "slink %255s %255s", name, other) == 2) {
+	if (n == 3 && strcmp(w[0], "slink") == 0) {
 		e.mode = S_IFLNK | 0777;
-		e.data = other;
-		e.len = strlen(other);
+		e.data = w[2];
+		e.len = strlen(w[2]);
 		put_entry(o, &e);
 		return 0;
 	}
-	(void)fprintf(stderr, "mkcpio: not a line of a list: %s", line);
+	(void)fprintf(stderr, "mkcpio: not a line of a list: %s...\n", w[0]);
 	return -1;
 }
 

@@ -353,7 +353,7 @@ END_TEST
  */
 struct spoil {
 	enum wire_type type;
-	size_t at;
+	uint16_t at;
 	uint8_t value;
 	const char *says;
 };
@@ -450,7 +450,7 @@ START_TEST(one_wrong_field_is_refused_by_name)
 		p = check_copy(bytes + WIRE_HDR_LEN, len);
 		ck_assert_msg(x->again(p, len, &wr, &e) == -EBADMSG &&
 				      strstr(e.msg, v[i].says) != NULL,
-			      "%s at %zu: '%s'", wire_type_name(v[i].type),
+			      "%s at %u: '%s'", wire_type_name(v[i].type),
 			      v[i].at, e.msg);
 	}
 }
