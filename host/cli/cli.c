@@ -127,7 +127,10 @@ static void free_lists(const struct opt *o, void *opts)
 	}
 }
 
-/* "--json" anywhere before "--": errors of parsing shall be JSON too. */
+/*
+ * What cannot be parsed may still ask for its error in JSON. A guess, as an
+ * option behind the mistake could be the command's: good enough for an error.
+ */
 static bool wants_json(const char *const *argv)
 {
 	for (; *argv && strcmp(*argv, "--") != 0; argv++) {
@@ -146,9 +149,9 @@ static int run_verb(struct cli *c, const char *const *argv)
 
 	if (!opts)
 		return cli_usage(c, "out of memory");
-	c->json = c->json || wants_json(argv);
 	r = opt_parse(&v->rules, argv, opts, &w);
 	if (r < 0) {
+		c->json = c->json || wants_json(argv);
 		r = cli_usage(c, "%s: %s", v->name,
 			      r == -ENOMEM ? "out of memory" : w.why);
 		goto out;

@@ -14,6 +14,8 @@
 #include "host/cli/term.h"
 
 #define IN_MAX 65536u
+/* Events in a row before anything else is looked at. */
+#define EVENTS_MAX 16
 /* With this many signals a person means it: leave. */
 #define SIGNALS_LAST 3u
 
@@ -138,15 +140,19 @@ static void take_event(struct stream *s, const struct hutch_exec_event *ev)
 	}
 }
 
-static void take_events(struct stream *s)
+/*
+ * A bounded number of them, so that endless output to a quick reader does not
+ * keep signals and input waiting. Return: whether more may be there already.
+ */
+static bool take_events(struct stream *s)
 {
 	struct hutch_exec_event ev;
 
-	while (!s->done && !output_waits(s)) {
+	for (int i = 0; i < EVENTS_MAX && !s->done && !output_waits(s); i++) {
 		int r = hutch_exec_next(s->x, &ev, &s->end->e);
 
 		if (r == 0)
-			return;
+			return false;
 		if (r > 0) {
 			take_event(s, &ev);
 			continue;
@@ -154,6 +160,7 @@ static void take_events(struct stream *s)
 		s->done = true;
 		s->end->error = r;
 	}
+	return !s->done && !output_waits(s);
 }
 
 /* -EAGAIN: once more later. Everything else: told, or never to be told. */
@@ -300,12 +307,12 @@ static void set_fds(const struct stream *s, struct pollfd fd[N_FDS])
 	}
 }
 
-static void serve(struct stream *s)
+static void serve(struct stream *s, int timeout_ms)
 {
 	struct pollfd fd[N_FDS];
 
 	set_fds(s, fd);
-	if (poll(fd, N_FDS, -1) < 0)
+	if (poll(fd, N_FDS, timeout_ms) <= 0)
 		return;
 	if (fd[FD_SIGNAL].revents)
 		take_signals(s);
@@ -322,7 +329,7 @@ static void end_text(struct stream *s)
 {
 	for (unsigned int i = 0; i < 2 && s->o->json; i++) {
 		while (sink_waits(&s->out[0]) && !s->end->gave_up)
-			serve(s);
+			serve(s, -1);
 		if (!sink_waits(&s->out[0]))
 			put_event(s, i, NULL, 0);
 	}
@@ -330,16 +337,18 @@ static void end_text(struct stream *s)
 
 static void loop(struct stream *s)
 {
+	bool more;
+
 	for (;;) {
-		take_events(s);
+		more = take_events(s);
 		if (s->end->gave_up || (s->done && !output_waits(s)))
 			break;
 		tell_all(s);
-		serve(s);
+		serve(s, more ? 0 : -1);
 	}
 	end_text(s);
 	while (output_waits(s) && !s->end->gave_up)
-		serve(s);
+		serve(s, -1);
 }
 
 /* Blocks the signals and opens them as a descriptor. */

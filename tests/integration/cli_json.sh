@@ -55,6 +55,14 @@ test_events_of_run() {
 	like "nosuch" "$(json error.message <"$out")" "sentence"
 }
 
+# What stands behind the command is the command's.
+test_json_of_the_command_is_its_own() {
+	start web
+	expect 0 hutch exec web echo --json
+	is --json "$(cat "$out")" "output of echo"
+	hutch kill web
+}
+
 test_errors_of_options() {
 	local command
 

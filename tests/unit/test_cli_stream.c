@@ -311,6 +311,25 @@ START_TEST(signal_reaches_the_command)
 }
 END_TEST
 
+START_TEST(signal_is_heard_while_output_flows)
+{
+	struct run run = { .script = "echo ready >&2; exec yes" };
+	int err[2];
+	pid_t pid;
+
+	make_pipe(err);
+	run.fd[0] = run.fd[1] = -1;
+	run.fd[2] = err[1];
+	pid = start(&run);
+	(void)close(err[1]);
+	await_line(err[0], "ready");
+	ck_assert_int_eq(kill(pid, SIGTERM), 0);
+
+	ck_assert_int_eq(finish(pid), 128 + SIGTERM);
+	(void)close(err[0]);
+}
+END_TEST
+
 START_TEST(third_signal_leaves_a_deaf_command)
 {
 	struct run run = { .script = "trap '' INT TERM HUP; echo ready; "
@@ -489,7 +508,8 @@ CHECK_MAIN("cli_stream", streams_and_code_come_back_apart,
 	   output_to_a_socket_and_a_file_is_whole,
 	   without_i_the_command_reads_nothing,
 	   reader_that_leaves_gives_sigpipe, slow_reader_stops_the_writer,
-	   signal_reaches_the_command, third_signal_leaves_a_deaf_command,
+	   signal_reaches_the_command, signal_is_heard_while_output_flows,
+	   third_signal_leaves_a_deaf_command,
 	   broken_connection_is_no_exit_code, full_disk_is_told,
 	   json_holds_both_streams_in_one, terminal_is_raw_and_comes_back,
 	   interrupt_key_is_a_byte_on_a_terminal,
