@@ -3,7 +3,8 @@
  * vmm/virtio/vsock_conn.h - the socket device's inside: what its files share
  *
  *	vsock.c		the device: queues, packets in, packets out, the table
- *	vsock_conn.c	one connection: its states, credit, bytes both ways
+ *	vsock_conn.c	one connection: its states and its ends
+ *	vsock_flow.c	its bytes, both ways, and the credit that bounds them
  *	vsock_host.c	host clients: listener, CONNECT, the connector
  *
  * How it works.  A connection has a guest's side, @state, and a host's side,
@@ -232,8 +233,26 @@ void vsock_table_del(struct vsock *v, struct vsock_conn *c);
  */
 struct vsock_conn *vsock_conn_new(struct vsock *v, int fd);
 
+/** vsock_conn_ready() - It has something for the guest: let it have a turn */
+void vsock_conn_ready(struct vsock_conn *c);
+
+/** vsock_conn_watch() - Watch the host's socket for what matters now */
+void vsock_conn_watch(struct vsock_conn *c);
+
+/** vsock_conn_wants_bytes() - Whether the guest may still get any */
+bool vsock_conn_wants_bytes(const struct vsock_conn *c);
+
 /** vsock_conn_due() - Send the packet with @op when the turn comes */
 void vsock_conn_due(struct vsock_conn *c, enum vsock_op op);
+
+/** vsock_conn_shutdown() - Have the guest told of VSOCK_SHUT_* @flags */
+void vsock_conn_shutdown(struct vsock_conn *c, unsigned int flags);
+
+/** vsock_conn_host_end() - The host's socket has no byte, and never will */
+void vsock_conn_host_end(struct vsock_conn *c);
+
+/** vsock_conn_guest_end() - All that the guest had to say has been said */
+void vsock_conn_guest_end(struct vsock_conn *c);
 
 /** vsock_conn_packet() - The guest sent this; the payload is in v->chain */
 void vsock_conn_packet(struct vsock_conn *c, const struct vsock_hdr *h);
@@ -266,6 +285,37 @@ void vsock_conn_drop(struct vsock_conn *c);
 
 /** vsock_conn_wait() - Put @c last in @list, with @ns from now to go */
 void vsock_conn_wait(struct vsock_conn *c, struct list *list, uint64_t ns);
+
+/* vsock_flow.c */
+
+/** vsock_flow_room() - Bytes that the guest has room for and was not sent */
+uint32_t vsock_flow_room(const struct vsock_conn *c);
+
+/** vsock_flow_window() - Set the window; the pool gives or takes back */
+void vsock_flow_window(struct vsock_conn *c, uint32_t window);
+
+/** vsock_flow_credit() - Note what a packet of the guest says of its credit */
+void vsock_flow_credit(struct vsock_conn *c, const struct vsock_hdr *h);
+
+/** vsock_flow_take() - The guest sent @len bytes, in v->chain */
+void vsock_flow_take(struct vsock_conn *c, uint32_t len);
+
+/** vsock_flow_flush() - The host's socket has room again */
+void vsock_flow_flush(struct vsock_conn *c);
+
+/** vsock_flow_deafen() - The host takes no more: drop what waits, say so */
+void vsock_flow_deafen(struct vsock_conn *c);
+
+/** vsock_flow_header() - Fill in @h; it tells the guest our credit too */
+void vsock_flow_header(struct vsock_conn *c, struct vsock_hdr *h,
+		       enum vsock_op op, uint32_t len);
+
+/**
+ * vsock_flow_fill() - Read bytes for the guest into v->chain
+ *
+ * Return: how many, with @h filled in; -EAGAIN if there are none now
+ */
+MUST_CHECK int vsock_flow_fill(struct vsock_conn *c, struct vsock_hdr *h);
 
 /* vsock_host.c */
 
