@@ -101,6 +101,9 @@ void keeper_end(struct keeper *k, const struct cause *cause, int grace_ms)
 {
 	bool first = !k->ending;
 
+	/* It has ended and is on record: who lets go now changes nothing. */
+	if (k->rec->state == HUTCH_STATE_STOPPED)
+		return;
 	if (k->cause.reason == HUTCH_REASON_NONE)
 		k->cause = *cause;
 	k->ending = true;
@@ -270,6 +273,18 @@ static void leave_folders(struct keeper *k)
 	(void)unlinkat(d.run_fd, VMDIR_VSOCK_SOCK, 0);
 }
 
+/* From here on nothing may happen but answers to those who wait. */
+static void unwatch(struct keeper *k)
+{
+	guest_close(k);
+	loop_del(&k->lifeline_io);
+	loop_del(&k->signal_io);
+	loop_del(&k->connector_io);
+	loop_del(&k->stderr_io);
+	loop_timer_cancel(&k->timeout);
+	loop_timer_cancel(&k->deadline);
+}
+
 int keeper_run(struct keeper *k)
 {
 	int r = 0;
@@ -279,6 +294,7 @@ int keeper_run(struct keeper *k)
 	if (!k->gone)
 		return r;
 	guest_drain(k);
+	unwatch(k);
 	finish_record(k);
 	leave_folders(k);
 	(void)close(take_fd(&k->fd[LAUNCH_FD_LOCK]));
