@@ -351,6 +351,14 @@ static void loop(struct stream *s)
 		serve(s, -1);
 }
 
+/* nohup(1), or a shell that keeps ^C from its background. */
+static bool is_ignored(int sig)
+{
+	struct sigaction sa;
+
+	return sigaction(sig, NULL, &sa) == 0 && sa.sa_handler == SIG_IGN;
+}
+
 /* Blocks the signals and opens them as a descriptor. */
 static int watch_signals(const struct stream *s, sigset_t *ret_old)
 {
@@ -358,8 +366,10 @@ static int watch_signals(const struct stream *s, sigset_t *ret_old)
 
 	(void)sigemptyset(&set);
 	(void)sigaddset(&set, SIGWINCH);
-	for (size_t i = 0; i < ARRAY_LEN(passed_on); i++)
-		(void)sigaddset(&set, passed_on[i]);
+	for (size_t i = 0; i < ARRAY_LEN(passed_on); i++) {
+		if (!is_ignored(passed_on[i]))
+			(void)sigaddset(&set, passed_on[i]);
+	}
 	/* Elsewhere ^Z does what it always does. */
 	if (s->o->tty && s->o->in) {
 		(void)sigaddset(&set, SIGTSTP);

@@ -10,8 +10,8 @@
  *   there blocks in write(), as it would in a pipe.
  * - Input is read only when what was read before has been handed over.
  * - When a reader goes away (EPIPE), the command is told and gets SIGPIPE.
- * - SIGINT, SIGTERM, SIGHUP and SIGQUIT are passed on; the third gives up. On
- *   a terminal of its own ^C is a byte like any other, and the death of the
+ * - SIGINT, SIGTERM, SIGHUP and SIGQUIT are passed on, save those that were
+ *   ignored when we were started (nohup); the third gives up. On a terminal of its own ^C is a byte like any other, and the death of the
  *   caller is a hang-up.
  */
 #ifndef HUTCH_CLI_STREAM_H

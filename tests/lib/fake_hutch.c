@@ -49,7 +49,8 @@ static void child(const char *script, int in, int out, int err)
 	/* Nothing outlives a test that gives up on its command. */
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	/* The agent starts a process with nothing blocked or ignored. */
-	(void)signal(SIGPIPE, SIG_DFL);
+	for (int sig = 1; sig < NSIG; sig++)
+		(void)signal(sig, SIG_DFL);
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 	(void)dup2(in, STDIN_FILENO);

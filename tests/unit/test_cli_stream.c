@@ -32,6 +32,7 @@ struct run {
 	int fd[3];       /* -1: /dev/null */
 	int break_after; /* events, 0 for never */
 	int terminal;    /* fd[0] becomes the controlling terminal */
+	int ignored;     /* signal that was ignored before, or 0 */
 };
 
 static void child(const struct run *run)
@@ -48,6 +49,8 @@ static void child(const struct run *run)
 		(void)dup2(run->fd[i] < 0 ? null : run->fd[i], i);
 	/* The other ends are the test's, or a pipe would never break. */
 	(void)close_range(3, ~0u, 0);
+	if (run->ignored)
+		(void)signal(run->ignored, SIG_IGN);
 	x = fake_hutch_sh(run->script);
 	if (run->break_after)
 		fake_hutch_break_after(x, run->break_after);
@@ -330,6 +333,28 @@ START_TEST(signal_is_heard_while_output_flows)
 }
 END_TEST
 
+START_TEST(signal_that_nohup_ignores_is_not_passed_on)
+{
+	struct run run = { .script = "trap 'exit 8' HUP; trap 'exit 9' TERM; "
+				     "echo ready; while :; do sleep 0.02; done",
+			   .ignored = SIGHUP };
+	int out[2];
+	pid_t pid;
+
+	make_pipe(out);
+	run.fd[0] = run.fd[2] = -1;
+	run.fd[1] = out[1];
+	pid = start(&run);
+	(void)close(out[1]);
+	await_line(out[0], "ready");
+	ck_assert_int_eq(kill(pid, SIGHUP), 0);
+	ck_assert_int_eq(kill(pid, SIGTERM), 0);
+
+	ck_assert_int_eq(finish(pid), 9);
+	(void)close(out[0]);
+}
+END_TEST
+
 START_TEST(third_signal_leaves_a_deaf_command)
 {
 	struct run run = { .script = "trap '' INT TERM HUP; echo ready; "
@@ -509,6 +534,7 @@ CHECK_MAIN("cli_stream", streams_and_code_come_back_apart,
 	   without_i_the_command_reads_nothing,
 	   reader_that_leaves_gives_sigpipe, slow_reader_stops_the_writer,
 	   signal_reaches_the_command, signal_is_heard_while_output_flows,
+	   signal_that_nohup_ignores_is_not_passed_on,
 	   third_signal_leaves_a_deaf_command,
 	   broken_connection_is_no_exit_code, full_disk_is_told,
 	   json_holds_both_streams_in_one, terminal_is_raw_and_comes_back,
