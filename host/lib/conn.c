@@ -28,14 +28,18 @@ static int queue_hello(struct conn *c)
 
 int conn_open(struct conn *c, int run_fd, struct err *e)
 {
-	int r;
+	int fd = unix_connect(run_fd, VMDIR_VSOCK_SOCK, SOCK_STREAM, e);
 
-	*c = (struct conn){ .fd = -1, .out.cap = CONN_OUT_MAX };
+	*c = (struct conn){ .fd = -1 };
+	return fd < 0 ? fd : conn_adopt(c, fd, e);
+}
+
+int conn_adopt(struct conn *c, int fd, struct err *e)
+{
+	int r = io_set_nonblock(fd, 1);
+
+	*c = (struct conn){ .fd = fd, .out.cap = CONN_OUT_MAX };
 	wire_reader_init(&c->in, WIRE_FROM_AGENT);
-	c->fd = unix_connect(run_fd, VMDIR_VSOCK_SOCK, SOCK_STREAM, e);
-	if (c->fd < 0)
-		return c->fd;
-	r = io_set_nonblock(c->fd, 1);
 	if (r == 0)
 		r = queue_hello(c);
 	if (r < 0) {

@@ -48,6 +48,9 @@ struct conn {
  */
 MUST_CHECK int conn_open(struct conn *c, int run_fd, struct err *e);
 
+/** conn_adopt() - The same over a connected socket, which it takes over */
+MUST_CHECK int conn_adopt(struct conn *c, int fd, struct err *e);
+
 /** conn_close() - Idempotent */
 void conn_close(struct conn *c);
 

@@ -101,6 +101,42 @@ static int open_into(struct hutch_exec *x, const struct hutch_exec_opts *o,
 	return r < 0 ? r : queue_request(x, o, e);
 }
 
+static struct hutch_exec *exec_new(struct hutch *h, const char *name,
+				   const struct hutch_exec_opts *o)
+{
+	struct hutch_exec *x = calloc(1, sizeof(*x));
+
+	if (!x)
+		return NULL;
+	x->h = h;
+	x->keeper_fd = -1;
+	x->conn.fd = -1;
+	x->stdin_open = o->flags & HUTCH_EXEC_STDIN;
+	memcpy(x->name, name, strlen(name) + 1);
+	return x;
+}
+
+int exec_adopt(struct hutch *h, int fd, const struct hutch_exec_opts *o,
+	       struct hutch_exec **ret, struct err *e)
+{
+	struct hutch_exec *x = exec_new(h, "none", o);
+	int r;
+
+	if (!x) {
+		(void)close(fd);
+		return err_set(e, -ENOMEM, "no memory");
+	}
+	r = conn_adopt(&x->conn, fd, e);
+	if (r == 0)
+		r = queue_request(x, o, e);
+	if (r < 0) {
+		hutch_exec_close(x);
+		return r;
+	}
+	*ret = x;
+	return 0;
+}
+
 int hutch_exec_open(struct hutch *h, const char *name,
 		    const struct hutch_exec_opts *opts, struct hutch_exec **ret,
 		    struct hutch_err *e)
@@ -115,14 +151,9 @@ int hutch_exec_open(struct hutch *h, const char *name,
 		r = name_check(name, err_of(e));
 	if (r < 0)
 		return r;
-	x = calloc(1, sizeof(*x));
+	x = exec_new(h, name, &o);
 	if (!x)
 		return err_set(err_of(e), -ENOMEM, "no memory");
-	x->h = h;
-	x->keeper_fd = -1;
-	x->conn.fd = -1;
-	x->stdin_open = o.flags & HUTCH_EXEC_STDIN;
-	memcpy(x->name, name, strlen(name) + 1);
 	r = open_into(x, &o, err_of(e));
 	if (r < 0) {
 		hutch_exec_close(x);

@@ -56,4 +56,16 @@ size_t strv_len(const char *const *v);
 /** now_ns() - CLOCK_REALTIME in nanoseconds */
 int64_t now_ns(void);
 
+/**
+ * exec_adopt() - hutch_exec_open() over a socket, for tests
+ * @fd:		Connected; taken over, also on failure
+ *
+ * The VM's name is "none", and no VM has it.
+ *
+ * Return: 0 or -errno with a sentence
+ */
+MUST_CHECK int exec_adopt(struct hutch *h, int fd,
+			  const struct hutch_exec_opts *o,
+			  struct hutch_exec **ret, struct err *e);
+
 #endif

@@ -37,7 +37,7 @@ static size_t make_piece(uint8_t *buf, int stream, const char *text)
 					.stream = (uint8_t)stream };
 
 	memcpy(buf, &h, sizeof(h));
-	memcpy(buf + sizeof(h), text, strlen(text));
+	memcpy(buf + sizeof(h), text, strlen(text) + 1);
 	return sizeof(h) + strlen(text);
 }
 
@@ -153,7 +153,7 @@ START_TEST(put_on_a_full_disk_leaves_whole_pieces)
 		ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &old), 0);
 		ck_assert_int_eq(size_of(dirfd, "main.log"),
 				 (off_t)(2 * piece));
-		ck_assert_uint_eq(l.lost, 2 * PIECE);
+		ck_assert_uint_eq(l.lost, 2ull * PIECE);
 		fill(&l, 1);
 		ck_assert_int_eq(size_of(dirfd, "main.log"),
 				 (off_t)(3 * piece));
