@@ -296,13 +296,15 @@ static void make_cgroup(struct boot *b)
 		problem_errno(b, "cgroup", path);
 }
 
-static void make_dev(void)
+static void make_dev(struct boot *b)
 {
 	/* A kernel without one of these has no use for its mode either. */
 	for (size_t i = 0; i < ARRAY_LEN(for_all); i++)
 		(void)chmod(for_all[i], 0666);
 	for (size_t i = 0; i < ARRAY_LEN(links); i++)
-		(void)symlink(links[i].text, links[i].path);
+		if (symlink(links[i].text, links[i].path) < 0 &&
+		    errno != EEXIST)
+			problem_errno(b, "link", links[i].path);
 }
 
 void boot_run(struct boot *b)
@@ -316,7 +318,7 @@ void boot_run(struct boot *b)
 	(void)umask(022);
 	read_message(b);
 	make_root(b);
-	make_dev();
+	make_dev(b);
 	set_names(b);
 	raise_lo(b);
 	set_kernel(b);

@@ -93,9 +93,10 @@ static int set_stdio(const struct spawn *s, const struct user *u,
 		struct stat st;
 
 		if (fstat(s->stdio[i], &st) == 0 &&
-		    (s->tty || S_ISFIFO(st.st_mode)))
-			(void)fchown(s->stdio[i], u->uid,
-				     s->tty ? (gid_t)-1 : u->gid);
+		    (s->tty || S_ISFIFO(st.st_mode)) &&
+		    fchown(s->stdio[i], u->uid, s->tty ? (gid_t)-1 : u->gid) <
+			    0)
+			continue; /* it can still be written to */
 	}
 	if (s->tty && ioctl(s->stdio[0], TIOCSCTTY, 0) < 0) {
 		(void)err_set(&f->e, -errno, "controlling terminal: %s",

@@ -151,10 +151,15 @@ static void put_time(int64_t ns, char *buf, size_t len, int decimals,
 	}
 	in_day = (s % S_PER_DAY + S_PER_DAY) % S_PER_DAY;
 	d = day_from_number((s - in_day) / S_PER_DAY);
-	(void)snprintf(buf, len, "%04d-%02d-%02dT%02d:%02d:%02d.%0*lldZ",
-		       d.year, d.month, d.mday, (int)(in_day / 3600),
-		       (int)(in_day / 60 % 60), (int)(in_day % 60), decimals,
-		       (long long)(frac / unit));
+	/* The remainders say to the compiler what is true anyway. */
+	(void)snprintf(buf, len, "%04u-%02u-%02uT%02u:%02u:%02u.%0*uZ",
+		       (unsigned int)d.year % 10000u,
+		       (unsigned int)d.month % 100u,
+		       (unsigned int)d.mday % 100u,
+		       (unsigned int)(in_day / 3600) % 100u,
+		       (unsigned int)(in_day / 60 % 60) % 100u,
+		       (unsigned int)(in_day % 60) % 100u, decimals,
+		       (unsigned int)(frac / unit) % 1000000000u);
 }
 
 const char *rfc3339_text(int64_t ns, char buf[RFC3339_LEN])
