@@ -64,8 +64,10 @@ static int collect(struct hutch *h, DIR *dir, struct hutch_record ***ret,
 			r = vmdir_read(h, de->d_name, &(*ret)[n], e);
 		if (r == 0)
 			n++;
-		if (r == -ENOENT) /* removed meanwhile */
+		if (r == -ENOENT) { /* removed meanwhile, or not begun */
+			vmdir_sweep(h, de->d_name);
 			r = 0;
+		}
 	}
 	if (*ret)
 		(*ret)[n] = NULL;
@@ -74,20 +76,40 @@ static int collect(struct hutch *h, DIR *dir, struct hutch_record ***ret,
 	return r < 0 ? r : (int)n;
 }
 
+static DIR *open_list(int dirfd)
+{
+	int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+
+	if (!dir && fd >= 0)
+		(void)close(fd);
+	return dir;
+}
+
+/* A start killed at its very first steps has a folder here and none there. */
+static void sweep_run(struct hutch *h)
+{
+	DIR *dir = open_list(h->run_fd);
+	const struct dirent *de;
+
+	for (int i = 0; dir && i < VMS_MAX && (de = readdir(dir)); i++)
+		if (words_name_ok(de->d_name) &&
+		    faccessat(h->state_fd, de->d_name, F_OK, 0) < 0)
+			vmdir_sweep(h, de->d_name);
+	if (dir)
+		(void)closedir(dir);
+}
+
 int hutch_list(struct hutch *h, struct hutch_record ***ret, struct hutch_err *e)
 {
 	struct hutch_record **list = NULL;
-	int fd = openat(h->state_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	DIR *dir = open_list(h->state_fd);
 	int n;
 
-	if (!dir) {
-		n = -errno;
-		if (fd >= 0)
-			(void)close(fd);
-		return err_set(err_of(e), n, "cannot read '%s': %s", h->state,
-			       strerror(-n));
-	}
+	if (!dir)
+		return err_set(err_of(e), -errno, "cannot read '%s': %s",
+			       h->state, strerror(errno));
+	sweep_run(h);
 	n = collect(h, dir, &list, err_of(e));
 	(void)closedir(dir);
 	if (n < 0) {
@@ -228,7 +250,7 @@ int hutch_kill(struct hutch *h, const char *name, struct hutch_err *e)
 static int rm_stopped(struct hutch *h, const char *name, struct err *e)
 {
 	struct vmdir d = VMDIR_INIT;
-	int r = vmdir_lock(h, name, &d, e);
+	int r = vmdir_lock_stopped(h, name, &d, e);
 
 	if (r == -EWOULDBLOCK)
 		return err_set(e, -EBUSY,

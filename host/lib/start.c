@@ -15,7 +15,6 @@
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/socket.h>
-#include <time.h>
 
 #include "common/io.h"
 #include "common/unix.h"
@@ -134,27 +133,13 @@ static int lock_new(struct hutch *h, struct vmdir *d, struct err *e)
 	return err_set(e, r, "no free name was found");
 }
 
-/*
- * A lock may be held for a moment by who is only looking, or removing, or by
- * a keeper on its way out: it is in use only if its record says so too.
- */
 static int lock_given(struct hutch *h, const char *name, struct vmdir *d,
 		      struct err *e)
 {
-	static const struct timespec step = { .tv_nsec = 5000000 };
-	int r = 0;
+	int r = vmdir_lock_stopped(h, name, d, e);
 
-	for (int i = 0; i < 400; i++) {
-		AUTO(record_freep) struct hutch_record *rec = NULL;
-
-		r = vmdir_lock(h, name, d, e);
-		if (r != -EWOULDBLOCK)
-			return r;
-		r = vmdir_read(h, name, &rec, e);
-		if (r == 0 && rec->state != HUTCH_STATE_STOPPED)
-			break;
-		(void)nanosleep(&step, NULL);
-	}
+	if (r != -EWOULDBLOCK)
+		return r;
 	return err_set(e, -EEXIST,
 		       "name '%s' is in use by a VM that is alive; choose "
 		       "another name or end it with hutch stop %s",

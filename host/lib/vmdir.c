@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "common/io.h"
 #include "host/lib/dirs.h"
@@ -14,7 +15,9 @@
 #include "host/lib/record.h"
 #include "host/lib/vmdir.h"
 
-#define LOCK_TRIES 100 /* each failed one means that somebody removed a VM */
+#define WAIT_STEP_NS 5000000
+#define WAIT_STEPS   400 /* two seconds: a slow disk's fsync */
+#define LOCK_TRIES   100 /* each failed one means that somebody removed a VM */
 
 void vmdir_close(struct vmdir *d)
 {
@@ -189,19 +192,24 @@ int vmdir_make_state(struct hutch *h, struct vmdir *d, struct err *e)
 	return 0;
 }
 
+/* The lock goes last: until then nobody else may come in. */
+static int remove_run(int run_root, const struct vmdir *d)
+{
+	int r = empty_dir(d->run_fd, VMDIR_LOCK);
+
+	if (r == 0 && unlinkat(d->run_fd, VMDIR_LOCK, 0) < 0 && errno != ENOENT)
+		r = -errno;
+	if (r == 0)
+		(void)unlinkat(run_root, d->name, AT_REMOVEDIR);
+	return r;
+}
+
 int vmdir_remove(int run_root, int state_root, struct vmdir *d, struct err *e)
 {
 	int r = remove_state(state_root, d->name);
 
-	/* The lock goes last: until then nobody else may come in. */
-	if (r == 0 && d->run_fd >= 0) {
-		r = empty_dir(d->run_fd, VMDIR_LOCK);
-		if (r == 0 && unlinkat(d->run_fd, VMDIR_LOCK, 0) < 0 &&
-		    errno != ENOENT)
-			r = -errno;
-		if (r == 0)
-			(void)unlinkat(run_root, d->name, AT_REMOVEDIR);
-	}
+	if (r == 0 && d->run_fd >= 0)
+		r = remove_run(run_root, d);
 	if (r < 0)
 		return err_set(e, r, "cannot remove '%s': %s", d->name,
 			       strerror(-r));
@@ -337,4 +345,41 @@ int vmdir_read(struct hutch *h, const char *name, struct hutch_record **ret,
 			       "those there are",
 			       name);
 	return r;
+}
+
+int vmdir_lock_stopped(struct hutch *h, const char *name, struct vmdir *d,
+		       struct err *e)
+{
+	static const struct timespec step = { .tv_nsec = WAIT_STEP_NS };
+
+	for (int i = 0; i < WAIT_STEPS; i++) {
+		AUTO(record_freep) struct hutch_record *rec = NULL;
+		int r = vmdir_lock(h, name, d, e);
+
+		if (r != -EWOULDBLOCK)
+			return r;
+		r = vmdir_read(h, name, &rec, e);
+		if (r == 0 && rec && rec->state != HUTCH_STATE_STOPPED)
+			break;
+		(void)nanosleep(&step, NULL);
+	}
+	return -EWOULDBLOCK;
+}
+
+void vmdir_sweep(struct hutch *h, const char *name)
+{
+	AUTO(vmdir_closep) struct vmdir d = VMDIR_INIT;
+	auto_fd int fd = -1;
+	struct err ignored;
+
+	if (vmdir_lock(h, name, &d, &ignored) < 0)
+		return;
+	fd = open_dir(h->state_fd, name);
+	if (fd >= 0 && faccessat(fd, RECORD_FILE, F_OK, 0) == 0)
+		return;
+	if (fd >= 0) {
+		(void)unlinkat(fd, RECORD_TMP, 0);
+		(void)unlinkat(h->state_fd, name, AT_REMOVEDIR);
+	}
+	(void)remove_run(h->run_fd, &d);
 }

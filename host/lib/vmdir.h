@@ -52,6 +52,25 @@ MUST_CHECK int vmdir_lock(struct hutch *h, const char *name, struct vmdir *d,
 			  struct err *e);
 
 /**
+ * vmdir_lock_stopped() - The same, unless a VM of that name is alive
+ *
+ * A lock may be held for a moment by who is only looking, or removing, or by a
+ * keeper on its way out: waits for those.
+ *
+ * Return: 0; -EWOULDBLOCK if it is alive; or -errno with a sentence
+ */
+MUST_CHECK int vmdir_lock_stopped(struct hutch *h, const char *name,
+				  struct vmdir *d, struct err *e);
+
+/**
+ * vmdir_sweep() - Remove what a start has left that was killed halfway
+ *
+ * That is, folders of @name in which there is no record yet.  What somebody
+ * else has put there stays.
+ */
+void vmdir_sweep(struct hutch *h, const char *name);
+
+/**
  * vmdir_open() - Open the folders without the lock, making nothing
  *
  * A missing folder leaves its descriptor at -1.

@@ -243,6 +243,59 @@ START_TEST(list_is_sorted_and_skips_what_is_no_vm)
 }
 END_TEST
 
+START_TEST(list_sweeps_up_after_a_killed_start)
+{
+	struct hutch_record **list;
+	char path[4200];
+	struct host_env v;
+	struct vmdir d;
+	struct err e;
+	int fd;
+
+	host_env_init(&v);
+	/* One with a lock only, one with folders, one that somebody uses. */
+	ck_assert_int_eq(vmdir_lock(v.h, "a", &d, &e), 0);
+	vmdir_close(&d);
+	ck_assert_int_eq(vmdir_lock(v.h, "b", &d, &e), 0);
+	ck_assert_int_eq(vmdir_make_state(v.h, &d, &e), 0);
+	fd = openat(d.state_fd, RECORD_TMP, O_CREAT | O_WRONLY | O_CLOEXEC,
+		    0600);
+	(void)close(fd);
+	vmdir_close(&d);
+	ck_assert_int_eq(vmdir_lock(v.h, "c", &d, &e), 0);
+	ck_assert_int_eq(hutch_list(v.h, &list, &v.e), 0);
+	hutch_list_free(list);
+	(void)snprintf(path, sizeof(path), "%s/s/run/a", v.dir);
+	ck_assert_int_eq(access(path, F_OK), -1);
+	(void)snprintf(path, sizeof(path), "%s/s/run/b", v.dir);
+	ck_assert_int_eq(access(path, F_OK), -1);
+	(void)snprintf(path, sizeof(path), "%s/s/state/b", v.dir);
+	ck_assert_int_eq(access(path, F_OK), -1);
+	(void)snprintf(path, sizeof(path), "%s/s/run/c", v.dir);
+	ck_assert_int_eq(access(path, F_OK), 0);
+	vmdir_close(&d);
+	host_env_done(&v);
+}
+END_TEST
+
+/* What was never ours is not swept up. */
+START_TEST(list_leaves_others_files_alone)
+{
+	struct hutch_record **list;
+	char path[4200];
+	struct host_env v;
+
+	host_env_init(&v);
+	ck_assert_int_eq(mkdirat(v.h->state_fd, "mine", 0700), 0);
+	(void)snprintf(path, sizeof(path), "%s/s/state/mine/thesis", v.dir);
+	(void)close(open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+	ck_assert_int_eq(hutch_list(v.h, &list, &v.e), 0);
+	hutch_list_free(list);
+	ck_assert_int_eq(access(path, F_OK), 0);
+	host_env_done(&v);
+}
+END_TEST
+
 START_TEST(bad_names_are_refused_everywhere)
 {
 	static const char too_long[] =
@@ -386,6 +439,7 @@ CHECK_MAIN("vmdir", lock_is_for_one, lock_of_a_removed_file_is_taken_anew,
 	   stopped_vm_stays_as_it_is_under_either_lock,
 	   damaged_record_is_lost_and_can_be_removed,
 	   list_is_sorted_and_skips_what_is_no_vm,
+	   list_sweeps_up_after_a_killed_start, list_leaves_others_files_alone,
 	   bad_names_are_refused_everywhere, open_makes_private_folders,
 	   open_refuses_a_relative_folder, open_refuses_anothers_folder,
 	   open_as_a_user_follows_xdg)
