@@ -473,7 +473,12 @@ HUTCH_API int hutch_exec_open(struct hutch *h, const char *name,
  */
 HUTCH_API void hutch_exec_close(struct hutch_exec *x);
 
-/** hutch_exec_fd() - Descriptor to poll, for hutch_exec_poll_events() */
+/**
+ * hutch_exec_fd() - Descriptor to poll, for hutch_exec_poll_events()
+ *
+ * Return: it, the same all the time; -1, which poll() skips, once
+ *         hutch_exec_next() has failed
+ */
 HUTCH_API int hutch_exec_fd(const struct hutch_exec *x);
 
 /**

@@ -2,6 +2,7 @@
 /* tests/unit/test_exec.c - commands: hutch_exec_* over a fake agent */
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <string.h>
 
@@ -415,6 +416,54 @@ START_TEST(many_execs_in_a_row_leak_nothing)
 }
 END_TEST
 
+static void *run_some(void *arg)
+{
+	struct host_env *v = arg;
+	const char *const argv[] = { "say", "x", NULL };
+	struct hutch_exec_opts o = HUTCH_EXEC_OPTS_INIT;
+	size_t *bad = calloc(1, sizeof(*bad));
+
+	o.argv = argv;
+	for (int i = 0; bad && i < 20; i++) {
+		struct hutch_exec_event ev = { 0 };
+		struct hutch_exec *x = NULL;
+		struct hutch_err e;
+
+		if (hutch_exec_open(v->h, "web", &o, &x, &e) < 0) {
+			(*bad)++;
+			continue;
+		}
+		while (hutch_exec_wait(x, &ev, HOST_LONG_MS, &e) > 0)
+			continue;
+		*bad += ev.kind != HUTCH_EXEC_EXIT || ev.value != 0;
+		hutch_exec_close(x);
+	}
+	return bad;
+}
+
+/* A handle is for all threads, an object for one. */
+START_TEST(threads_share_a_handle)
+{
+	pthread_t t[8];
+	struct host_env v;
+
+	host_env_init(&v);
+	hutch_vm_close(host_start(&v, ""));
+	for (size_t i = 0; i < ARRAY_LEN(t); i++)
+		ck_assert_int_eq(pthread_create(&t[i], NULL, run_some, &v), 0);
+	for (size_t i = 0; i < ARRAY_LEN(t); i++) {
+		void *bad = NULL;
+
+		ck_assert_int_eq(pthread_join(t[i], &bad), 0);
+		ck_assert_ptr_nonnull(bad);
+		ck_assert_uint_eq(*(size_t *)bad, 0);
+		free(bad);
+	}
+	host_kill_and_rm(&v);
+	host_env_done(&v);
+}
+END_TEST
+
 START_TEST(flood_arrives_whole)
 {
 	struct hutch_exec *x;
@@ -444,4 +493,4 @@ CHECK_MAIN("exec", exec_gives_output_and_exit, exec_says_what_it_was_asked,
 	   exec_with_too_many_bytes_of_arguments_is_e2big,
 	   exec_stdin_comes_back_byte_for_byte, exec_stdin_has_back_pressure,
 	   exec_control_reaches_the_agent, many_execs_in_a_row_leak_nothing,
-	   flood_arrives_whole)
+	   threads_share_a_handle, flood_arrives_whole)
