@@ -13,6 +13,7 @@
 #include "guest-agent/agent.h"
 #include "guest-agent/conn.h"
 #include "guest-agent/process.h"
+#include "guest-agent/shutdown.h"
 
 /* Connections accepted before anything else has its turn. */
 #define ACCEPT_BATCH 64u
@@ -41,16 +42,23 @@ static void reap(struct agent *a)
 	loop_timer_set(&a->loop, &a->reap_more, 0, on_reap_more);
 }
 
-static void on_sigchld(struct loop_io *io, uint32_t events)
+/*
+ * SIGCHLD: one or many, waitpid() tells; emptied first, so that none is
+ * missed.  The others are what halt, poweroff and reboot of busybox send to
+ * the first process; there is one end for all of them.
+ */
+static void on_signal(struct loop_io *io, uint32_t events)
 {
-	struct agent *a = container_of(io, struct agent, sigchld);
+	struct agent *a = container_of(io, struct agent, signals);
 	struct signalfd_siginfo si;
+	bool end = false;
 
 	(void)events;
-	/* One or many: waitpid() tells.  Emptied first, so none is missed. */
 	while (read(io->fd, &si, sizeof(si)) == (ssize_t)sizeof(si))
-		;
+		end = end || si.ssi_signo != SIGCHLD;
 	reap(a);
+	if (end && !a->stopping)
+		shutdown_begin(a, AGENT_POWEROFF_GRACE_MS);
 }
 
 static void turn_away(struct agent *a, int fd)
@@ -89,7 +97,7 @@ static void on_connect(struct loop_io *io, uint32_t events)
 
 		if (fd < 0)
 			return;
-		if (a->check_cid && !from_host(fd))
+		if (a->in_guest && !from_host(fd))
 			(void)close(fd);
 		else if (a->n_conns >= AGENT_CONNS_MAX)
 			turn_away(a, fd);
@@ -98,7 +106,7 @@ static void on_connect(struct loop_io *io, uint32_t events)
 	}
 }
 
-static int watch_children(struct agent *a, struct err *e)
+static int watch_signals(struct agent *a, struct err *e)
 {
 	auto_fd int fd = -1;
 	sigset_t set;
@@ -107,12 +115,17 @@ static int watch_children(struct agent *a, struct err *e)
 	(void)signal(SIGPIPE, SIG_IGN);
 	(void)sigemptyset(&set);
 	(void)sigaddset(&set, SIGCHLD);
+	(void)sigaddset(&set, SIGUSR1);
+	(void)sigaddset(&set, SIGUSR2);
+	/* Elsewhere it is how a test is ended. */
+	if (a->in_guest)
+		(void)sigaddset(&set, SIGTERM);
 	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
 		return err_set(e, -errno, "sigprocmask: %s", strerror(errno));
 	fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
 	if (fd < 0)
 		return err_set(e, -errno, "signalfd: %s", strerror(errno));
-	r = loop_add(&a->loop, &a->sigchld, fd, EPOLLIN, on_sigchld);
+	r = loop_add(&a->loop, &a->signals, fd, EPOLLIN, on_signal);
 	if (r < 0)
 		return err_set(e, r, "event loop: %s", strerror(-r));
 	(void)take_fd(&fd);
@@ -128,13 +141,13 @@ int agent_init(struct agent *a, const struct agent_config *cfg, struct err *e)
 	a->ops = cfg->ops;
 	a->boot = cfg->boot;
 	a->cgroup_fd = cfg->cgroup_fd;
-	a->check_cid = cfg->check_cid;
+	a->in_guest = cfg->in_guest;
 	list_init(&a->conns);
 	list_init(&a->live);
 	list_init(&a->ended);
 	r = loop_init(&a->loop, e);
 	if (r == 0)
-		r = watch_children(a, e);
+		r = watch_signals(a, e);
 	if (r == 0 && cfg->listen_fd >= 0) {
 		r = loop_add(&a->loop, &a->listen, cfg->listen_fd, EPOLLIN,
 			     on_connect);
@@ -160,8 +173,9 @@ void agent_done(struct agent *a)
 {
 	struct list *l, *n;
 
-	list_for_each_safe (l, n, &a->conns)
-		conn_gone(list_entry(l, struct conn, link));
+	/* One that goes may take others with it. */
+	while (!list_empty(&a->conns))
+		conn_gone(list_entry(a->conns.next, struct conn, link));
 	list_for_each_safe (l, n, &a->live) {
 		struct proc *p = list_entry(l, struct proc, link);
 
@@ -171,7 +185,7 @@ void agent_done(struct agent *a)
 	list_for_each_safe (l, n, &a->ended)
 		proc_free(list_entry(l, struct proc, link));
 	close_watch(&a->listen);
-	close_watch(&a->sigchld);
+	close_watch(&a->signals);
 	/* What was dropped is freed when a batch is over. */
 	if (a->loop.epfd >= 0)
 		while (loop_step(&a->loop, 0) > 0)

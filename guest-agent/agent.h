@@ -38,6 +38,9 @@
 /* Children reaped before the loop looks at anything else. */
 #define AGENT_REAP_BATCH 256u
 
+/* From SIGTERM to SIGKILL when a process of the guest asks to power off. */
+#define AGENT_POWEROFF_GRACE_MS 10000u
+
 /* After SIGKILL, and for clients to take their last frames, at shutdown. */
 #define AGENT_LAST_WAIT_MS 2000u
 
@@ -80,8 +83,8 @@ struct main_proc {
  * @boot_problem:	First boot step that failed, or ""
  * @cgroup_fd:	Folder that process cgroups are made in; -1: do without
  * @listen:	Watches the listening socket, which is the agent's
- * @check_cid:	Serve only peers with CID 2; not in tests
- * @sigchld:	Watches the signalfd, which is the agent's
+ * @in_guest:	Serve only peers with CID 2, and take SIGTERM for reboot
+ * @signals:	Watches the signalfd, which is the agent's
  * @live:	struct proc, running or lingering
  * @ended:	struct proc, oldest first
  * @scratch:	For one frame on its way from a pipe to a socket
@@ -93,13 +96,13 @@ struct agent {
 	const struct msg_boot *boot;
 	char boot_problem[ERR_MSG_MAX];
 	int cgroup_fd;
-	bool check_cid;
+	bool in_guest;
 
 	struct loop_io listen;
 	struct list conns;
 	unsigned int n_conns;
 
-	struct loop_io sigchld;
+	struct loop_io signals;
 	struct loop_timer reap_more;
 
 	struct list live;
@@ -118,6 +121,7 @@ struct agent {
 
 /**
  * struct agent_config - What agent_init() needs
+ * @in_guest:	As PID 1 of one; see struct agent
  * @listen_fd:	Non-blocking listening socket, or -1; taken over on success
  */
 struct agent_config {
@@ -126,13 +130,14 @@ struct agent_config {
 	const struct msg_boot *boot;
 	int cgroup_fd;
 	int listen_fd;
-	bool check_cid;
+	bool in_guest;
 };
 
 /**
  * agent_init() - Make ready to serve; then run a->loop
  *
- * Blocks SIGCHLD and ignores SIGPIPE in the calling process.
+ * Blocks SIGCHLD, SIGUSR1 and SIGUSR2 and ignores SIGPIPE in the calling
+ * process.
  *
  * Return: 0 or -errno with the sentence in @e
  */

@@ -151,7 +151,7 @@ static int flush(struct conn *c)
 	ring_done(&c->out);
 	loop_mod(&c->io, EPOLLIN);
 	shut_if_last(c);
-	if (c->proc)
+	if (c->state == CONN_EXEC)
 		proc_resume(c->proc);
 	return 0;
 }

@@ -53,7 +53,7 @@ static int serve(struct guest *g, struct err *e)
 				    .boot = &g->boot.msg,
 				    .log = g->boot.log,
 				    .cgroup_fd = g->boot.cgroup_fd,
-				    .check_cid = true };
+				    .in_guest = true };
 	int r = vsock_listen(WIRE_PORT_AGENT, e);
 
 	if (r < 0)

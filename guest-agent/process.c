@@ -258,6 +258,14 @@ void proc_signal(struct proc *p, int sig, enum wire_scope scope)
 		cgroup_signal(p->cgroup_fd, sig);
 }
 
+void proc_terminate(struct proc *p)
+{
+	proc_signal(p, SIGTERM, WIRE_SCOPE_TREE);
+	if (p->flags & WIRE_EXEC_PTY)
+		proc_signal(p, SIGHUP, WIRE_SCOPE_TREE);
+	proc_signal(p, SIGCONT, WIRE_SCOPE_TREE);
+}
+
 int proc_resize(struct proc *p, uint16_t cols, uint16_t rows, struct err *e)
 {
 	if (!(p->flags & WIRE_EXEC_PTY))

@@ -93,6 +93,14 @@ void proc_reaped(struct agent *a, pid_t pid, int status);
 /** proc_signal() - Send a signal; none if there is nobody to get it */
 void proc_signal(struct proc *p, int sig, enum wire_scope scope);
 
+/**
+ * proc_terminate() - Ask all of it to end
+ *
+ * SIGTERM; SIGHUP for a terminal's session, since interactive shells ignore
+ * SIGTERM; SIGCONT, since what is stopped can do neither.
+ */
+void proc_terminate(struct proc *p);
+
 /* What frames of the same name ask. Return: 0; -errno if out of place */
 MUST_CHECK int proc_resize(struct proc *p, uint16_t cols, uint16_t rows,
 			   struct err *e);

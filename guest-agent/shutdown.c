@@ -57,8 +57,7 @@ void shutdown_begin(struct agent *a, uint32_t grace_ms)
 		return;
 	a->stopping = true;
 	list_for_each (p, &a->live)
-		proc_signal(list_entry(p, struct proc, link), SIGTERM,
-			    WIRE_SCOPE_TREE);
+		proc_terminate(list_entry(p, struct proc, link));
 	loop_timer_set(&a->loop, &a->stop_timer, grace_ms * NS_PER_MS,
 		       on_grace_over);
 	shutdown_progress(a);

@@ -270,7 +270,7 @@ static void on_timeout(struct loop_timer *t)
 		on_grace_over(t);
 		return;
 	}
-	proc_signal(p, SIGTERM, WIRE_SCOPE_TREE);
+	proc_terminate(p);
 	loop_timer_set(&p->a->loop, &p->timer, p->grace_ns, on_grace_over);
 }
 

@@ -207,7 +207,7 @@ void in_ack(struct in_stream *s)
 	bool tell = s->closed && !s->told && !s->close_due;
 	struct conn *c = s->p ? s->p->conn : NULL;
 
-	if (!c || !conn_ready(c))
+	if (!c || c->state != CONN_EXEC || !conn_ready(c))
 		return;
 	if (!tell && s->consumed - s->acked < ACK_STEP)
 		return;

@@ -610,6 +610,60 @@ START_TEST(shutdown_under_way_starts_nothing)
 }
 END_TEST
 
+START_TEST(shutdown_ends_a_shell_that_ignores_sigterm_and_a_stopped_one)
+{
+	struct client shell, stopped;
+	struct outcome os, ot;
+	struct wire_frame f;
+	struct kit k;
+
+	kit_init(&k);
+	client_open(&shell, &k, true);
+	client_sh(&shell, WIRE_EXEC_PTY,
+		  "trap '' TERM; echo up; exec sleep 1000");
+	client_open(&stopped, &k, true);
+	client_sh(&stopped, 0, "echo up; kill -STOP $$; exec sleep 1000");
+	client_want(&shell, WIRE_HELLO, &f);
+	client_want(&shell, WIRE_STARTED, &f);
+	client_want(&shell, WIRE_STDOUT, &f);
+	client_want(&stopped, WIRE_HELLO, &f);
+	client_want(&stopped, WIRE_STARTED, &f);
+	client_want(&stopped, WIRE_STDOUT, &f);
+	/* A grace that the test does not live to see the end of. */
+	shut_down(&k, WIRE_GRACE_MAX_MS);
+	memset(&os, 0, sizeof(os));
+	memset(&ot, 0, sizeof(ot));
+	os.out.len = 4;
+	ot.out.len = 3;
+	while (client_next(&shell, &f))
+		outcome_take(&os, &f);
+	while (client_next(&stopped, &f))
+		outcome_take(&ot, &f);
+
+	ck_assert_uint_eq(os.exit.value, SIGHUP);
+	ck_assert_uint_eq(ot.exit.value, SIGTERM);
+	client_close(&shell);
+	client_close(&stopped);
+	kit_until(&k, powered_off);
+	kit_done(&k);
+}
+END_TEST
+
+START_TEST(shutdown_is_what_poweroff_asks_for)
+{
+	static const int sig[] = { SIGUSR1, SIGUSR2 };
+
+	for (size_t i = 0; i < ARRAY_LEN(sig); i++) {
+		struct kit k;
+
+		kit_init(&k);
+		ck_assert_int_eq(kill(getpid(), sig[i]), 0);
+		kit_until(&k, powered_off);
+		kit_done(&k);
+	}
+}
+END_TEST
+
 CHECK_MAIN("agent_conn", garbage_gets_a_sentence_and_the_door,
 	   another_version_is_answered_then_refused,
 	   frames_out_of_turn_are_refused,
@@ -624,4 +678,6 @@ CHECK_MAIN("agent_conn", garbage_gets_a_sentence_and_the_door,
 	   connection_past_the_limit_is_told_so,
 	   shutdown_of_an_idle_guest_is_at_once,
 	   shutdown_asks_then_kills_and_delivers_the_ends,
-	   shutdown_under_way_starts_nothing)
+	   shutdown_under_way_starts_nothing,
+	   shutdown_ends_a_shell_that_ignores_sigterm_and_a_stopped_one,
+	   shutdown_is_what_poweroff_asks_for)
