@@ -242,6 +242,9 @@ START_TEST(malformed_chains_need_a_reset)
 		{ 0, VSOCK_HDR_LEN, VIRTQ_DESC_F_WRITE },     /* no room */
 		{ 0, VSOCK_HDR_LEN - 4, VIRTQ_DESC_F_WRITE }, /* less */
 		{ 0, 4096, 0 },                               /* wrong way */
+		/* Sound but for the 4096 writable bytes that follow. */
+		{ 1, VSOCK_HDR_LEN, VIRTQ_DESC_F_NEXT },
+		{ 0, 1, VIRTQ_DESC_F_NEXT },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
@@ -251,6 +254,12 @@ START_TEST(malformed_chains_need_a_reset)
 			.addr = le64_put(FG_DATA + 0x180000),
 			.len = le32_put(bad[i].len),
 			.flags = le16_put((uint16_t)bad[i].flags),
+			.next = le16_put(101),
+		};
+		struct virtq_desc more = {
+			.addr = le64_put(FG_DATA + 0x190000),
+			.len = le32_put(4096),
+			.flags = le16_put(VIRTQ_DESC_F_WRITE),
 		};
 		struct fv_conn c;
 		char b;
@@ -273,6 +282,7 @@ START_TEST(malformed_chains_need_a_reset)
 		if (bad[i].qi == 0)
 			fv_send_raw(&f, &h, NULL, 0);
 		fake_guest_table(&f.g, FG_DESC(bad[i].qi), 100, &d);
+		fake_guest_table(&f.g, FG_DESC(bad[i].qi), 101, &more);
 		fake_guest_offer(&f.g, bad[i].qi, 100);
 		fake_guest_set(&f.g, VIRTIO_MMIO_NOTIFY, bad[i].qi);
 		fv_run(&f);
