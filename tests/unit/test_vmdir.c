@@ -361,8 +361,8 @@ START_TEST(open_refuses_a_relative_folder)
 	struct hutch_err e;
 	struct hutch *h;
 
-	ck_assert_int_eq(open_at("rel/ative", &h, &e), -EINVAL);
-	ck_assert_ptr_nonnull(strstr(e.msg, "'rel/ative'"));
+	ck_assert_int_eq(open_at("some/folder", &h, &e), -EINVAL);
+	ck_assert_ptr_nonnull(strstr(e.msg, "'some/folder'"));
 }
 END_TEST
 
