@@ -123,6 +123,7 @@ start() {
 processes() {
 	local f
 
+	# shellcheck disable=SC2013 # no such name has a blank
 	for f in $(grep -sxl -- "$1" /proc/[0-9]*/comm); do
 		f=${f%/comm}
 		[ "$(stat -c %u "$f" 2>/dev/null)" != "$(id -u)" ] ||

@@ -99,9 +99,9 @@ test_memory_stays_flat() {
 
 	start v
 	vmm=$(field v monitor)
-	hutch exec v -- head -c 4M /dev/zero >/dev/null
+	hutch exec v -- head -c 4m /dev/zero >/dev/null
 	before=$(memory_kib "$vmm")
-	hutch exec v -- head -c "$(size 32 256)M" /dev/zero >/dev/null
+	hutch exec v -- head -c "$(size 32 256)m" /dev/zero >/dev/null
 	after=$(memory_kib "$vmm")
 	at_most 2048 $((after - before)) "KiB the monitor has grown by"
 	hutch stop v
