@@ -56,6 +56,17 @@ static int address(const char *path, struct sockaddr_un *ret, int *ret_dir)
 	return n < (int)sizeof(ret->sun_path) ? 0 : -ENAMETOOLONG;
 }
 
+static int use_address(int s, const struct sockaddr_un *a, bool server)
+{
+	const struct sockaddr *sa = (const struct sockaddr *)a;
+
+	if (!server)
+		return connect(s, sa, sizeof(*a)) < 0 ? -errno : 0;
+	if (bind(s, sa, sizeof(*a)) < 0)
+		return -errno;
+	return listen(s, (int)LAB_SESSIONS_MAX) < 0 ? -errno : 0;
+}
+
 static int open_socket(const char *path, bool server)
 {
 	struct sockaddr_un a = { 0 };
@@ -65,13 +76,7 @@ static int open_socket(const char *path, bool server)
 	if (r < 0)
 		goto out;
 	s = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (s < 0)
-		r = -errno;
-	else if (!server && connect(s, (struct sockaddr *)&a, sizeof(a)) < 0)
-		r = -errno;
-	else if (server && (bind(s, (struct sockaddr *)&a, sizeof(a)) < 0 ||
-			    listen(s, (int)LAB_SESSIONS_MAX) < 0))
-		r = -errno;
+	r = s < 0 ? -errno : use_address(s, &a, server);
 out:
 	if (dir >= 0)
 		close(dir);

@@ -252,8 +252,10 @@ static int open_shares(struct server *s, const struct world *w)
 
 static int boot_vm(struct server *s, struct world *w)
 {
-	if (mount("dev", "/dev", "devtmpfs", 0, NULL) < 0 && errno != EBUSY)
-		return world_fail("cannot mount", "/dev");
+	if (mount("dev", "/dev", "devtmpfs", 0, NULL) < 0 && errno != EBUSY) {
+		(void)world_fail("cannot mount", "/dev");
+		return -1;
+	}
 	if (world_load_modules("/modules") < 0)
 		return -1;
 	s->port = world_open_port();
@@ -295,9 +297,9 @@ int main(int argc, char **argv)
 
 	umask(022);
 	r = ns ? boot_ns(&s, &w) : boot_vm(&s, &w);
-	if (r >= 0)
+	if (!r)
 		r = open_shares(&s, &w);
-	if (r >= 0)
+	if (!r)
 		r = serve(&s);
 	/* The keeper is gone, or the lab is of no use. */
 	if (r < 0 && r != -EPIPE)

@@ -255,29 +255,6 @@ static int write_word(const char *path, const char *word)
 	return n < 0 ? -EIO : 0;
 }
 
-/* The process's session, or 0 if it has just gone. */
-static pid_t session_of(const char *pid)
-{
-	char path[300], stat[512];
-	const char *end;
-	pid_t sid = 0;
-	ssize_t n;
-	int fd;
-
-	(void)snprintf(path, sizeof(path), "/proc/%s/stat", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return 0;
-	n = read(fd, stat, sizeof(stat) - 1);
-	close(fd);
-	stat[n < 0 ? 0 : n] = '\0';
-	/* After the name, which may hold anything: state, ppid, pgrp, sid. */
-	end = strrchr(stat, ')');
-	if (end)
-		(void)sscanf(end, ") %*c %*d %*d %d", &sid);
-	return sid;
-}
-
 static void kill_session(pid_t sid)
 {
 	DIR *d = opendir("/proc");
@@ -285,10 +262,12 @@ static void kill_session(pid_t sid)
 
 	if (!d)
 		return;
-	while ((e = readdir(d)))
-		if (e->d_name[0] >= '1' && e->d_name[0] <= '9' &&
-		    session_of(e->d_name) == sid)
-			(void)kill((pid_t)strtol(e->d_name, NULL, 10), SIGKILL);
+	while ((e = readdir(d))) {
+		pid_t pid = (pid_t)strtol(e->d_name, NULL, 10);
+
+		if (pid > 0 && getsid(pid) == sid)
+			(void)kill(pid, SIGKILL);
+	}
 	closedir(d);
 }
 

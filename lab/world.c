@@ -29,7 +29,7 @@ int world_fail(const char *what, const char *name)
 	int r = -errno;
 
 	(void)fprintf(stderr, "lab: %s '%s': %s\n", what, name, strerror(-r));
-	return r;
+	return r < 0 ? r : -EIO;
 }
 
 /**

@@ -4,9 +4,6 @@
 # their own, so that a person's is left alone.
 
 lab=$HUTCH_TESTS/../../scripts/lab
-# What a lab is made of takes long to fetch; it is where it always is.
-XDG_CACHE_HOME=${XDG_CACHE_HOME:-$(getent passwd "$(id -u)" | cut -d: -f6)/.cache}
-export XDG_CACHE_HOME
 
 # on COMMAND...: in the lab of this test. In the background it is "${on[@]}",
 # so that $! is the program's own.
