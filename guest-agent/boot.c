@@ -177,6 +177,43 @@ static void open_stdio(struct boot *b)
 	b->log.kmsg = 1;
 }
 
+int boot_links(char *text)
+{
+	int n = 0;
+
+	while (*text) {
+		char *old = text, *end = strchr(text, '\n');
+		char *new = strchr(text, ' ');
+
+		if (!end || !new || new > end)
+			return -EBADMSG;
+		*end = '\0';
+		*new ++ = '\0';
+		text = end + 1;
+		if (link(old, new) == 0)
+			n++;
+	}
+	return n;
+}
+
+static void make_links(struct boot *b)
+{
+	auto_free char *text = NULL;
+	struct err e = { 0 };
+	int r = io_read_file(AT_FDCWD, BOOT_LINKS, BOOT_LINKS_MAX, &text, NULL,
+			     &e);
+
+	if (r == -ENOENT)
+		return;
+	if (r == 0)
+		r = boot_links(text);
+	if (r == -EBADMSG)
+		(void)err_set(&e, r, BOOT_LINKS ": not lines of two names");
+	if (r < 0)
+		problem(b, &e);
+	(void)unlink(BOOT_LINKS);
+}
+
 static void make_root(struct boot *b)
 {
 	make_dir("/.hutch");
@@ -186,6 +223,7 @@ static void make_root(struct boot *b)
 		problem_errno(b, "mount of the root", BOOT_ROOT);
 		return;
 	}
+	make_links(b);
 	for (size_t i = 0; i < ARRAY_LEN(mounts); i++) {
 		mount_one(b, &mounts[i]);
 		if (i == 0)

@@ -9,7 +9,11 @@
 
 #define BOOT_FILE     "/.hutch/boot"
 #define BOOT_ROOT     "/.hutch/root"
+#define BOOT_LINKS    "/.hutch/links"
 #define BOOT_HOSTNAME "hutch"
+
+/* Of BOOT_LINKS; a busybox has about 300 links in 8 KiB. */
+#define BOOT_LINKS_MAX 65536u
 
 /**
  * struct boot - What boot leaves behind for the agent
@@ -34,6 +38,17 @@ struct boot {
  * an agent that serves and says what is wrong is worth more than a panic.
  */
 void boot_run(struct boot *b);
+
+/**
+ * boot_links() - Make hard links, in the current folder
+ * @text:	Lines "OLD NEW", taken apart in place
+ *
+ * One system call a link here; the kernel, unpacking an archive, would look
+ * up each name three times.
+ *
+ * Return: how many were made; -EBADMSG at a line that is not one
+ */
+MUST_CHECK int boot_links(char *text);
 
 /**
  * boot_power_off() - Sync, unmount what the boot message mounted, power off

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "guest-agent/boot.h"
 #include "guest-agent/env.h"
 #include "guest-agent/oom.h"
 #include "guest-agent/user.h"
@@ -256,6 +257,39 @@ START_TEST(oom_record_names_the_pid_and_only_that)
 }
 END_TEST
 
+START_TEST(links_are_made_as_listed)
+{
+	char text[] = "passwd a\npasswd b\nnope c\npasswd a\n";
+	struct etc d;
+	struct stat st;
+	int cwd = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	etc_usual(&d);
+	ck_assert_int_eq(chdir(d.path), 0);
+	/* What is not there, or there already, is passed over. */
+	ck_assert_int_eq(boot_links(text), 2);
+	ck_assert_int_eq(stat("passwd", &st), 0);
+	ck_assert_uint_eq(st.st_nlink, 3);
+	ck_assert_int_eq(unlink("a"), 0);
+	ck_assert_int_eq(unlink("b"), 0);
+	ck_assert_int_eq(fchdir(cwd), 0);
+	ck_assert_int_eq(close(cwd), 0);
+	etc_done(&d);
+}
+END_TEST
+
+START_TEST(links_of_a_broken_list_are_refused)
+{
+	static const char *const v[] = { "a", "a b", "a\n", "\n", "a\nb c\n" };
+
+	for (size_t i = 0; i < ARRAY_LEN(v); i++) {
+		auto_free char *p = check_copy(v[i], strlen(v[i]) + 1);
+
+		ck_assert_int_eq(boot_links(p), -EBADMSG);
+	}
+}
+END_TEST
+
 static bool one_lives(const struct kit *k)
 {
 	return k->a.n_live == 1;
@@ -388,7 +422,8 @@ CHECK_MAIN("agent_parts", user_of_each_form_is_found,
 	   user_files_missing_or_strange_are_as_good_as_empty,
 	   user_in_more_groups_than_fit_has_those_that_fit,
 	   env_of_a_user_without_a_name_has_none,
-	   oom_record_names_the_pid_and_only_that,
+	   oom_record_names_the_pid_and_only_that, links_are_made_as_listed,
+	   links_of_a_broken_list_are_refused,
 	   cgroup_tells_lingering_from_exited,
 	   cgroup_kill_reaches_what_left_the_session,
 	   cgroup_signal_reaches_cgroups_that_were_made_below)
