@@ -129,8 +129,9 @@ static void check_files(struct doctor *d)
 	struct hutch_err e = { 0 };
 
 	if (!d->c->h && hutch_open(NULL, &d->c->h, &e) < 0) {
-		doctor_say(d, DOCTOR_LACKS, "state folders",
-			   "set HUTCH_STATE to a folder of yours", "%s", e.msg);
+		doctor_say(d, DOCTOR_LACKS, "folders",
+			   "see HUTCH_STATE and HUTCH_LIBEXEC in hutch(1)",
+			   "%s", e.msg);
 		return;
 	}
 	check_folder(d, HUTCH_PATH_RUN, "run folder");

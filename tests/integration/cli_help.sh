@@ -102,8 +102,11 @@ test_doctor() {
 	HUTCH_KERNEL=/nonexistent expect 125 hutch doctor
 	like '^lacks +guest kernel' "$(cat "$out")" "without a kernel"
 	HUTCH_STATE=/proc/hutch expect 125 hutch doctor
-	like '^lacks +state folders' "$(cat "$out")" "without a state folder"
-	HUTCH_LIBEXEC=/nonexistent expect 125 hutch doctor --json
+	like '^lacks +folders' "$(cat "$out")" "without a state folder"
+	HUTCH_LIBEXEC=/nonexistent expect 125 hutch doctor
+	like '^lacks +folders' "$(cat "$out")" "without programs"
+	mkdir empty
+	HUTCH_LIBEXEC=$PWD/empty expect 125 hutch doctor --json
 	is lacks "$(/usr/bin/python3 -c 'import json, sys
 print({c["name"]: c for c in json.load(sys.stdin)["checks"]}["monitor"]["state"])
 ' <"$out")" "without a monitor"
