@@ -110,6 +110,36 @@ START_TEST(a_file_lands_at_its_place_in_either_region)
 }
 END_TEST
 
+/* Only whole large pages of RAM can be warmed; the rest is left alone. */
+START_TEST(warming_any_range_changes_no_byte)
+{
+	static const struct gmem_range range[] = { { 0, 5u << 20 },
+						   { HIGH_GPA, HIGH_LEN } };
+	static const struct gmem_range warm[] = {
+		{ 0, 0 },
+		{ 0, 1 },
+		{ 1u << 20, 3u << 20 },
+		{ 4u << 20, 8u << 20 },
+		{ HIGH_GPA, HIGH_LEN },
+		{ 64u << 20, 4u << 20 },
+	};
+	struct gmem m;
+	uint8_t c = 1;
+
+	ck_assert_int_eq(gmem_init(&m, range, 2, NULL), 0);
+	for (size_t i = 0; i < ARRAY_LEN(warm); i++)
+		gmem_warm(&m, warm[i].gpa, warm[i].len);
+	for (uint64_t at = 0; at < range[0].len; at += 4096) {
+		ck_assert_int_eq(gmem_read(&m, at, &c, 1), 0);
+		ck_assert_uint_eq(c, 0);
+	}
+	ck_assert_int_eq(gmem_write(&m, (2u << 20) - 2, "abcd", 4), 0);
+	ck_assert_int_eq(gmem_read(&m, (2u << 20) + 1, &c, 1), 0);
+	ck_assert_uint_eq(c, 'd');
+	gmem_done(&m);
+}
+END_TEST
+
 START_TEST(ram_is_sparse_and_zero)
 {
 	static const struct gmem_range range[] = { { 0, 1ull << 40 } };
@@ -130,4 +160,5 @@ END_TEST
 CHECK_MAIN("mem", bytes_written_in_each_region_are_read_back,
 	   ranges_not_wholly_in_ram_are_efault,
 	   indexes_must_be_aligned_and_in_ram,
-	   a_file_lands_at_its_place_in_either_region, ram_is_sparse_and_zero)
+	   a_file_lands_at_its_place_in_either_region,
+	   warming_any_range_changes_no_byte, ram_is_sparse_and_zero)
