@@ -336,3 +336,14 @@ bool fv_waiting(int fd)
 
 	return recv(fd, &b, 1, MSG_DONTWAIT) < 0 && errno == EAGAIN;
 }
+
+void fv_starve(struct fake_vsock *f, struct fv_conn *c, unsigned int n)
+{
+	struct fv_packet p;
+
+	f->rx_max = n;
+	while (f->rx_out > n) {
+		fv_send(f, c, VSOCK_OP_CREDIT_REQUEST, NULL, 0);
+		bug_on(!fv_recv(f, &p));
+	}
+}

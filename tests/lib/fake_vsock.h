@@ -106,6 +106,9 @@ uint32_t fv_credit(const struct fv_conn *c);
 /** fv_note() - Take the credit out of @p */
 void fv_note(struct fv_conn *c, const struct fv_packet *p);
 
+/** fv_starve() - Leave the device @n receive buffers, now and later */
+void fv_starve(struct fake_vsock *f, struct fv_conn *c, unsigned int n);
+
 /** fv_packet() - A header that is sound in all but what the test changes */
 struct vsock_hdr fv_packet(uint32_t guest_port, uint32_t host_port,
 			   unsigned int op);

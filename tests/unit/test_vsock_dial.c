@@ -148,6 +148,66 @@ START_TEST(guest_may_give_a_call_up)
 }
 END_TEST
 
+static void answer_call(struct fake_vsock *f, uint32_t port, int *ret)
+{
+	le32 answer[2] = { le32_put(port), le32_put(0) };
+	int sv[2];
+
+	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, sv), 0);
+	ck_assert_int_eq(
+		unix_send_fds(f->connector, answer, sizeof(answer), &sv[1], 1),
+		sizeof(answer));
+	(void)close(sv[1]);
+	fv_run(f);
+	*ret = sv[0];
+}
+
+/* What the guest sends before it was accepted, and the answer comes after. */
+START_TEST(guest_that_breaks_the_rules_while_calling_is_reset)
+{
+	static const uint8_t ops[] = { VSOCK_OP_INVALID, VSOCK_OP_REQUEST,
+				       VSOCK_OP_RESPONSE, VSOCK_OP_SHUTDOWN,
+				       VSOCK_OP_RW };
+
+	for (size_t i = 0; i < ARRAY_LEN(ops); i++) {
+		struct fake_vsock f;
+		struct fv_conn c = { .guest_port = 40000, .host_port = 7 };
+		struct fv_packet p;
+		int peer;
+
+		start(&f);
+		fv_send(&f, &c, VSOCK_OP_REQUEST, NULL, 0);
+		fv_send(&f, &c, ops[i], NULL, 0);
+		fv_expect(&f, &p, VSOCK_OP_RST);
+		answer_call(&f, 7, &peer);
+		ck_assert(fv_closed(peer));
+		ck_assert(!fv_recv(&f, &p));
+		ck_assert_uint_eq(fv_stats(&f).n_conns, 0);
+		(void)close(peer);
+		fv_done(&f);
+	}
+}
+END_TEST
+
+START_TEST(call_does_not_survive_a_reset_of_the_device)
+{
+	struct fake_vsock f;
+	struct fv_conn c = { .guest_port = 40000, .host_port = 7 };
+	struct fv_packet p;
+	int peer;
+
+	start(&f);
+	fv_send(&f, &c, VSOCK_OP_REQUEST, NULL, 0);
+	fv_boot(&f);
+	ck_assert_uint_eq(fv_stats(&f).n_conns, 0);
+	answer_call(&f, 7, &peer);
+	ck_assert(fv_closed(peer));
+	ck_assert(!fv_recv(&f, &p));
+	(void)close(peer);
+	fv_done(&f);
+}
+END_TEST
+
 START_TEST(calls_outstanding_are_bounded)
 {
 	struct fake_vsock f;
@@ -178,4 +238,6 @@ CHECK_MAIN("vsock_dial", guest_call_without_a_connector_is_reset,
 	   guest_call_that_the_connector_cannot_make_is_reset,
 	   connector_that_dies_has_its_calls_reset,
 	   connector_that_talks_nonsense_is_dropped, guest_may_give_a_call_up,
+	   guest_that_breaks_the_rules_while_calling_is_reset,
+	   call_does_not_survive_a_reset_of_the_device,
 	   calls_outstanding_are_bounded)

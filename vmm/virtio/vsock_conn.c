@@ -59,11 +59,8 @@ void vsock_conn_watch(struct vsock_conn *c)
 
 struct vsock_conn *vsock_conn_new(struct vsock *v, int fd)
 {
-	struct vsock_conn *c;
+	struct vsock_conn *c = calloc(1, sizeof(*c));
 
-	if (v->n_conns >= v->conns_max)
-		return NULL;
-	c = calloc(1, sizeof(*c));
 	if (!c)
 		return NULL;
 	c->v = v;

@@ -226,10 +226,10 @@ void vsock_table_del(struct vsock *v, struct vsock_conn *c);
 /* vsock_conn.c */
 
 /**
- * vsock_conn_new() - A connection with a small window, if there may be more
+ * vsock_conn_new() - A connection with a small window; the caller has counted
  * @fd:		Host side, non-blocking, or -1; the caller's still on failure
  *
- * Return: NULL when there are too many, or no memory
+ * Return: NULL when there is no memory
  */
 struct vsock_conn *vsock_conn_new(struct vsock *v, int fd);
 
