@@ -10,6 +10,12 @@ lab_warnings="-Wall -Wextra -Wshadow -Wformat=2 -Wstrict-prototypes"
 lab_host_c="host.c client.c keeper.c machine.c frame.c"
 lab_server_c="server.c session.c spawn.c world.c vm.c ns.c frame.c"
 
+# What other sources were made into, and what a killed run left half made.
+lab_prune() {
+	find "$cache/lab" -maxdepth 1 \( -name 'bin-*' -o -name 'initrd-*' \
+		-o -name 'kernel-*.*' \) -mtime +7 -exec rm -rf {} +
+}
+
 lab_make_programs() {
 	local dir=$1 src=$tree/lab new f host=() server=()
 
@@ -32,6 +38,7 @@ lab_make_programs() {
 	}
 	chmod 755 "$new"
 	mv -T "$new" "$dir"
+	lab_prune
 }
 
 # Sets lab_bin.
@@ -74,8 +81,7 @@ lab_make_kernel() {
 			fi &&
 			ls "$new/lib/modules" >"$new/version" &&
 			rm -rf "$new"/x "$new"/*.deb &&
-			PATH=$PATH:/usr/sbin:/sbin \
-				depmod -b "$new" "$(cat "$new/version")"
+			depmod -b "$new" "$(cat "$new/version")"
 	} || {
 		rm -rf "$new"
 		hutch_die "cannot get the lab's kernel '$package'"
@@ -97,7 +103,7 @@ lab_module_files() {
 
 	version=$(cat "$lab_kernel/version")
 	# shellcheck disable=SC2086 # a list of names
-	PATH=$PATH:/usr/sbin:/sbin modprobe -d "$lab_kernel" -S "$version" \
+	modprobe -d "$lab_kernel" -S "$version" \
 		--show-depends -a $lab_modules | awk '
 		$1 == "insmod" && !seen[$2]++ { print $2 }'
 }
