@@ -308,6 +308,72 @@ START_TEST(guest_close_delivers_what_it_sent_before)
 }
 END_TEST
 
+/* The end comes behind the bytes, however slowly those are read. */
+START_TEST(guest_half_close_waits_for_a_slow_reader)
+{
+	static const uint8_t zeros[4096];
+	struct fake_vsock f;
+	struct fv_packet p;
+	struct fv_conn c;
+	size_t sent = 0, got = 0;
+	uint8_t buf[4096];
+	ssize_t n;
+	int fd;
+
+	start(&f);
+	fd = fv_connect(&f, 5, &c);
+	while (fv_credit(&c) >= sizeof(zeros)) {
+		fv_send(&f, &c, VSOCK_OP_RW, zeros, sizeof(zeros));
+		sent += sizeof(zeros);
+		while (fv_recv(&f, &p))
+			fv_note(&c, &p);
+	}
+	ck_assert_uint_gt(fv_stats(&f).buffered_bytes, 0);
+	fv_shutdown(&f, &c, VSOCK_SHUT_SEND);
+	while ((n = read_now(fd, buf, sizeof(buf))) != 0) {
+		if (n == -EAGAIN) {
+			fv_run(&f);
+			continue;
+		}
+		ck_assert_int_gt(n, 0);
+		got += (size_t)n;
+	}
+	ck_assert_uint_eq(got, sent);
+	/* And the other way is open. */
+	ck_assert_int_eq(send(fd, "x", 1, 0), 1);
+	fv_run(&f);
+	do
+		ck_assert(fv_recv(&f, &p));
+	while (p.op != VSOCK_OP_RW);
+	(void)close(fd);
+	fv_done(&f);
+}
+END_TEST
+
+/* Both sides close at once: the guest's SHUTDOWN wants its RST too. */
+START_TEST(shutdown_that_crosses_ours_is_answered)
+{
+	struct fake_vsock f;
+	struct fv_packet p;
+	struct fv_conn c;
+	int fd;
+
+	start(&f);
+	fd = fv_connect(&f, 5, &c);
+	(void)close(fd);
+	fv_run(&f);
+	do
+		fv_expect(&f, &p, VSOCK_OP_SHUTDOWN);
+	while (p.flags != VSOCK_SHUT_BOTH);
+	fv_shutdown(&f, &c, VSOCK_SHUT_RCV);
+	ck_assert(!fv_recv(&f, &p));
+	fv_shutdown(&f, &c, VSOCK_SHUT_SEND);
+	expect_reset(&f, c.guest_port, c.host_port);
+	ck_assert_uint_eq(fv_stats(&f).n_conns, 0);
+	fv_done(&f);
+}
+END_TEST
+
 START_TEST(guest_reset_closes_the_host)
 {
 	struct fake_vsock f;
@@ -420,6 +486,7 @@ CHECK_MAIN("vsock", config_is_the_guest_cid,
 	   host_close_delivers_what_it_wrote_before,
 	   host_close_waits_for_the_guests_credit,
 	   guest_close_delivers_what_it_sent_before,
-	   guest_reset_closes_the_host, split_packet_arrives_whole,
-	   device_works_again_after_a_reset,
+	   guest_half_close_waits_for_a_slow_reader,
+	   shutdown_that_crosses_ours_is_answered, guest_reset_closes_the_host,
+	   split_packet_arrives_whole, device_works_again_after_a_reset,
 	   event_queue_takes_buffers_and_is_silent)

@@ -208,6 +208,30 @@ START_TEST(call_does_not_survive_a_reset_of_the_device)
 }
 END_TEST
 
+/* The guest has forgotten a connection that we still close. */
+START_TEST(call_from_a_port_that_is_closing_is_a_new_one)
+{
+	struct fake_vsock f;
+	struct fv_packet p;
+	struct fv_conn c;
+	int peer;
+
+	start(&f);
+	fv_call(&f, &c, 40000, 7, &peer);
+	(void)close(peer);
+	fv_run(&f);
+	do
+		fv_expect(&f, &p, VSOCK_OP_SHUTDOWN);
+	while (p.flags != VSOCK_SHUT_BOTH);
+	fv_call(&f, &c, 40000, 7, &peer);
+	ck_assert_uint_eq(fv_stats(&f).n_conns, 1);
+	fv_send(&f, &c, VSOCK_OP_RW, "x", 1);
+	ck_assert(!fv_waiting(peer));
+	(void)close(peer);
+	fv_done(&f);
+}
+END_TEST
+
 START_TEST(calls_outstanding_are_bounded)
 {
 	struct fake_vsock f;
@@ -240,4 +264,5 @@ CHECK_MAIN("vsock_dial", guest_call_without_a_connector_is_reset,
 	   connector_that_talks_nonsense_is_dropped, guest_may_give_a_call_up,
 	   guest_that_breaks_the_rules_while_calling_is_reset,
 	   call_does_not_survive_a_reset_of_the_device,
+	   call_from_a_port_that_is_closing_is_a_new_one,
 	   calls_outstanding_are_bounded)

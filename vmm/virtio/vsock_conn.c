@@ -226,7 +226,7 @@ static void packet_requested(struct vsock_conn *c, const struct vsock_hdr *h)
 {
 	unsigned int op = le16_get(h->op);
 
-	if (op == VSOCK_OP_RST && c->requested) {
+	if (op == VSOCK_OP_RST) {
 		c->v->stats.refused++;
 		vsock_conn_drop(c);
 	} else if (op == VSOCK_OP_RESPONSE && c->requested) {
