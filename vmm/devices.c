@@ -27,8 +27,10 @@ static int connect_pin(struct vm *vm, enum vm_pin pin, struct err *e)
 
 static int init_console(struct vm *vm, struct err *e)
 {
-	const struct fdt_device d = { FDT_SERIAL, ARCH_MMIO_SERIAL, SERIAL_LEN,
-				      FDT_NO_PIN };
+	const struct fdt_device d = { .kind = FDT_SERIAL,
+				      .base = ARCH_MMIO_SERIAL,
+				      .len = SERIAL_LEN,
+				      .pin = FDT_NO_PIN };
 	int r = console_init(&vm->console, vm->cfg->console_stdout,
 			     vm->cfg->console.fd, e);
 
@@ -41,8 +43,10 @@ static int init_console(struct vm *vm, struct err *e)
 /* Outside of RAM, in a slot of its own: the driver wants it so. */
 static int init_vmgenid(struct vm *vm, struct err *e)
 {
-	const struct fdt_device d = { FDT_VMGENID, ARCH_MMIO_VMGENID,
-				      MACHINE_VMGENID_LEN, VM_PIN_VMGENID };
+	const struct fdt_device d = { .kind = FDT_VMGENID,
+				      .base = ARCH_MMIO_VMGENID,
+				      .len = MACHINE_VMGENID_LEN,
+				      .pin = VM_PIN_VMGENID };
 	int r = machine_vmgenid_init(&vm->vmgenid, e);
 
 	if (r == 0)
@@ -57,10 +61,14 @@ static int init_vmgenid(struct vm *vm, struct err *e)
 
 static int init_small(struct vm *vm, struct err *e)
 {
-	const struct fdt_device power = { FDT_POWEROFF, ARCH_MMIO_POWER,
-					  MACHINE_POWER_LEN, FDT_NO_PIN };
-	const struct fdt_device panic = { FDT_PVPANIC, ARCH_MMIO_PANIC,
-					  MACHINE_PANIC_LEN, FDT_NO_PIN };
+	const struct fdt_device power = { .kind = FDT_POWEROFF,
+					  .base = ARCH_MMIO_POWER,
+					  .len = MACHINE_POWER_LEN,
+					  .pin = FDT_NO_PIN };
+	const struct fdt_device panic = { .kind = FDT_PVPANIC,
+					  .base = ARCH_MMIO_PANIC,
+					  .len = MACHINE_PANIC_LEN,
+					  .pin = FDT_NO_PIN };
 	int r = add_mmio(vm, &power, &machine_power_ops, &vm->run, e);
 
 	if (r == 0)
@@ -117,8 +125,10 @@ static int connect_kicks(struct vm *vm, const struct virtio_mmio *m,
 
 static int init_vsock(struct vm *vm, struct err *e)
 {
-	const struct fdt_device d = { FDT_VIRTIO, ARCH_MMIO_VIRTIO,
-				      VIRTIO_MMIO_LEN, VM_PIN_VSOCK };
+	const struct fdt_device d = { .kind = FDT_VIRTIO,
+				      .base = ARCH_MMIO_VIRTIO,
+				      .len = VIRTIO_MMIO_LEN,
+				      .pin = VM_PIN_VSOCK };
 	struct vsock_config vc = { .loop = &vm->loop,
 				   .hold_port = WIRE_PORT_AGENT,
 				   .bell_port = WIRE_PORT_BELL,

@@ -12,11 +12,17 @@
 #include "vmm/core/mem.h"
 
 static const struct fdt_device devices[] = {
-	{ FDT_SERIAL, 0xd0000000, 8, FDT_NO_PIN },
-	{ FDT_POWEROFF, 0xd0001000, 4, FDT_NO_PIN },
-	{ FDT_PVPANIC, 0xd0002000, 2, FDT_NO_PIN },
-	{ FDT_VMGENID, 0xd0003000, 16, 0 },
-	{ FDT_VIRTIO, 0xd0010000, 0x1000, 1 },
+	{ .kind = FDT_SERIAL, .base = 0xd0000000, .len = 8, .pin = FDT_NO_PIN },
+	{ .kind = FDT_POWEROFF,
+	  .base = 0xd0001000,
+	  .len = 4,
+	  .pin = FDT_NO_PIN },
+	{ .kind = FDT_PVPANIC,
+	  .base = 0xd0002000,
+	  .len = 2,
+	  .pin = FDT_NO_PIN },
+	{ .kind = FDT_VMGENID, .base = 0xd0003000, .len = 16, .pin = 0 },
+	{ .kind = FDT_VIRTIO, .base = 0xd0010000, .len = 0x1000, .pin = 1 },
 };
 
 /** struct told - What lies in guest memory, read back as the kernel does */

@@ -54,7 +54,7 @@ static unsigned int field(const char *head, int i)
 {
 	char hex[9] = { 0 };
 
-	memcpy(hex, head + 6 + 8 * i, 8);
+	memcpy(hex, head + 6 + 8 * (ptrdiff_t)i, 8);
 	return (unsigned int)strtoul(hex, NULL, 16);
 }
 

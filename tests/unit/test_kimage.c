@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "common/le.h"
 #include "common/wr.h"
 #include "tests/lib/check_main.h"
 #include "vmm/arch/x86_64/kimage.h"
@@ -206,19 +207,28 @@ START_TEST(a_file_cut_anywhere_is_refused)
 }
 END_TEST
 
+static void put_le32(uint8_t *p, uint32_t v)
+{
+	le32 w = le32_put(v);
+
+	memcpy(p, &w, sizeof(w));
+}
+
 /* A bzImage of protocol 2.15: 2 sectors of setup, 64-bit entry. */
 static void compose_bz(uint8_t head[KIMAGE_HEAD_LEN])
 {
 	memset(head, 0, KIMAGE_HEAD_LEN);
 	head[0x1f1] = 2;
 	head[0x201] = 0x6a;
-	memcpy(head + 0x202, "HdrS\x0f\x02", 6);
+	put_le32(head + 0x202, 0x53726448); /* "HdrS" */
+	head[0x206] = 0x0f;
+	head[0x207] = 0x02;
 	head[0x211] = 1;
-	memcpy(head + 0x22c, "\xff\xff\xff\x7f", 4);
+	put_le32(head + 0x22c, 0x7fffffff);
 	head[0x236] = 1;
-	memcpy(head + 0x238, "\xff\x07\0\0", 4);
-	memcpy(head + 0x258, "\0\0\0\x01\0\0\0\0", 8);
-	memcpy(head + 0x260, "\0\0\x20\0", 4);
+	put_le32(head + 0x238, 0x7ff);
+	put_le32(head + 0x258, 0x1000000);
+	put_le32(head + 0x260, 0x200000);
 }
 
 START_TEST(a_sound_bzimage_becomes_one_copy)
@@ -281,7 +291,7 @@ START_TEST(each_bad_bzimage_is_refused)
 		ck_assert_int_eq(parse(head, n, n, &k), -ENOEXEC);
 	ck_assert_int_eq(parse(head, 0x801, 0x801, &k), 0);
 	/* A command line longer than the place for it is cut to that. */
-	memcpy(head + 0x238, "\xff\xff\xff\xff", 4);
+	put_le32(head + 0x238, 0xffffffff);
 	ck_assert_int_eq(parse(head, sizeof(head), FILE_LEN, &k), 0);
 	ck_assert_uint_eq(k.cmdline_max, 0xffff);
 }

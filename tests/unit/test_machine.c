@@ -127,14 +127,14 @@ START_TEST(words_and_statuses_are_the_documented_ones)
 {
 	static const struct {
 		enum run_reason reason;
-		const char *word;
 		int status;
-	} all[] = { { RUN_POWEROFF, "poweroff", 0 },
-		    { RUN_HOST_ERROR, "host-error", 1 },
-		    { RUN_RESET, "reset", 3 },
-		    { RUN_PANIC, "guest-panic", 4 },
-		    { RUN_CRASH, "guest-crash", 5 },
-		    { RUN_STOPPED, "stopped", 6 } };
+		const char *word;
+	} all[] = { { RUN_POWEROFF, 0, "poweroff" },
+		    { RUN_HOST_ERROR, 1, "host-error" },
+		    { RUN_RESET, 3, "reset" },
+		    { RUN_PANIC, 4, "guest-panic" },
+		    { RUN_CRASH, 5, "guest-crash" },
+		    { RUN_STOPPED, 6, "stopped" } };
 
 	for (size_t i = 0; i < ARRAY_LEN(all); i++) {
 		ck_assert_str_eq(run_reason_word(all[i].reason), all[i].word);

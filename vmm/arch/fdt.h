@@ -27,15 +27,15 @@ enum fdt_kind {
 
 /**
  * struct fdt_device - One node
+ * @pin:	Of the interrupt controller, or FDT_NO_PIN
  * @base:	First guest physical address
  * @len:	Bytes of registers
- * @pin:	Of the interrupt controller, or FDT_NO_PIN
  */
 struct fdt_device {
 	enum fdt_kind kind;
+	int pin;
 	uint64_t base;
 	uint64_t len;
-	int pin;
 };
 
 /**
