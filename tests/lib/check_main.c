@@ -17,6 +17,22 @@ static bool wanted(const char *name, const char *const *only)
 	return false;
 }
 
+/*
+ * nohup, or a shell's '&', leaves signals ignored in all that they start: what
+ * a test sees must not depend on how it was started.
+ */
+static void default_signals(void)
+{
+	static const int all[] = { SIGHUP,  SIGINT,  SIGQUIT, SIGTERM, SIGCHLD,
+				   SIGTSTP, SIGTTIN, SIGTTOU, SIGALRM };
+	sigset_t none;
+
+	for (size_t i = 0; i < ARRAY_LEN(all); i++)
+		(void)signal(all[i], SIG_DFL);
+	(void)sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
 int check_main(const char *suite, const TTest *const *tests, size_t n,
 	       const char *const *only)
 {
@@ -41,6 +57,7 @@ int check_main(const char *suite, const TTest *const *tests, size_t n,
 		srunner_free(sr);
 		return 2;
 	}
+	default_signals();
 	/* Programs get this from their main() as well. */
 	(void)signal(SIGPIPE, SIG_IGN);
 	(void)setvbuf(stdout, NULL, _IOLBF, 0);
