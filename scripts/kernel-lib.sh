@@ -21,12 +21,9 @@ kernel_fragments() {
 	printf '%s\n' "$dir/base.config" "$dir/$1.config"
 }
 
-# kernel_requested ARCH: what the fragments ask for, one "SYMBOL VALUE" a
+# kernel_requested FILE...: what the fragments ask for, one "SYMBOL VALUE" a
 # line; VALUE is "n" for "is not set".
 kernel_requested() {
-	local files
-
-	mapfile -t files < <(kernel_fragments "$1")
 	awk '
 	/^CONFIG_[A-Z0-9_]+=/ {
 		i = index($0, "=")
@@ -42,13 +39,16 @@ kernel_requested() {
 		printf "%s:%d: neither a symbol nor a comment: %s\n",
 			FILENAME, FNR, $0 >"/dev/stderr"
 		exit 1
-	}' "${files[@]}"
+	}' "$@"
 }
 
-# kernel_lost ARCH CONFIG: each requested symbol that has another value in
-# the final CONFIG, one sentence a line.
+# kernel_lost CONFIG FILE...: each symbol that the fragments ask for and that
+# has another value in the final CONFIG, one sentence a line.
 kernel_lost() {
-	kernel_requested "$1" | awk -v config="$2" '
+	local config=$1
+
+	shift
+	kernel_requested "$@" | awk -v config="$config" '
 	BEGIN {
 		while ((r = getline line <config) > 0) {
 			if (line !~ /^CONFIG_/)

@@ -19,7 +19,7 @@ fresh() {
 	cp "$tree"/scripts/{lib.sh,kernel-lib.sh,check-kernel,build-kernel} \
 		"$top/tree/scripts/"
 	cp -r "$tree/kernel-config" "$top/tree/"
-	config=$top/tree/kernel-config
+	spoiled=$top/tree/kernel-config
 }
 
 verdict() {
@@ -56,7 +56,7 @@ make_config() {
 		. "$tree/scripts/lib.sh"
 		# shellcheck source=scripts/kernel-lib.sh
 		. "$tree/scripts/kernel-lib.sh"
-		kernel_requested x86_64 | while read -r symbol value; do
+		kernel_requested "$tree"/kernel-config/{base,x86_64}.config | while read -r symbol value; do
 			[ "$value" = n ] || echo "CONFIG_$symbol=$value"
 		done
 	)
@@ -93,29 +93,29 @@ fresh
 wants 0 '0 failed' "the tree's own documents are in order" documents
 
 fresh
-sed -i '/^CONFIG_TUN=y$/d' "$config/base.config"
+sed -i '/^CONFIG_TUN=y$/d' "$spoiled/base.config"
 wants 1 TUN "a reason without a symbol is found" documents
 
 fresh
-echo CONFIG_WIREGUARD=y >>"$config/base.config"
+echo CONFIG_WIREGUARD=y >>"$spoiled/base.config"
 wants 1 WIREGUARD "a symbol without a reason is found" documents
 
 fresh
-echo '# CONFIG_WATCHDOG is not set' >>"$config/base.config"
+echo '# CONFIG_WATCHDOG is not set' >>"$spoiled/base.config"
 wants 1 WATCHDOG "a symbol that is off needs a reason too" documents
 
 fresh
-echo CONFIG_TUN=y >>"$config/x86_64.config"
+echo CONFIG_TUN=y >>"$spoiled/x86_64.config"
 wants 1 TUN "a symbol asked for twice is found" documents
 
 fresh
 # shellcheck disable=SC2016 # a table's back-quotes
-echo '| `KVM_GUEST` | again |' >>"$config/README.md"
-sed -i 's/^## Mitigations$/## x86_64.config/' "$config/README.md"
+echo '| `KVM_GUEST` | again |' >>"$spoiled/README.md"
+sed -i 's/^## Mitigations$/## x86_64.config/' "$spoiled/README.md"
 wants 1 KVM_GUEST "a symbol with two reasons is found" documents
 
 fresh
-echo 'CONFIG_TUN = y' >>"$config/base.config"
+echo 'CONFIG_TUN = y' >>"$spoiled/base.config"
 wants 2 'CONFIG_TUN = y' "a line that is no symbol is refused" documents
 
 fresh
@@ -143,7 +143,7 @@ wants 1 'less than 20 symbols' "a moby script that looks at nothing fails" \
 	final '10,999d'
 
 fresh
-echo 'CONFIG_TUN = y' >>"$config/base.config"
+echo 'CONFIG_TUN = y' >>"$spoiled/base.config"
 wants 2 'CONFIG_TUN = y' "no kernel is built from a line that is no symbol" \
 	"$top/tree/scripts/build-kernel" --arch x86_64 --print-path
 wants 2 "'mips'" "an architecture without a kernel is refused" \
