@@ -360,18 +360,33 @@ void ctl_free(struct ctl_server *s)
 	free(s);
 }
 
-/* Answer everybody who waits for @what; then serve what they sent since. */
+/*
+ * Answer everybody who waits for @what; then serve what they sent since.  What
+ * they sent may close any client, the next one too: so nobody is served while
+ * the list of all is walked.
+ */
 static void wake(struct ctl_server *s, enum waits what,
 		 void (*fn)(struct client *c))
 {
-	struct list *p, *n;
+	struct list *p, *n, woken;
 
+	list_init(&woken);
 	list_for_each_safe (p, n, &s->clients) {
 		struct client *c = list_entry(p, struct client, link);
 
 		if (c->waits != what)
 			continue;
 		fn(c);
+		if (!c->io.loop)
+			continue;
+		list_del(&c->link);
+		list_add_tail(&woken, &c->link);
+	}
+	while (!list_empty(&woken)) {
+		struct client *c = list_entry(woken.next, struct client, link);
+
+		list_del(&c->link);
+		list_add_tail(&s->clients, &c->link);
 		serve_lines(c);
 	}
 }
