@@ -125,6 +125,27 @@ START_TEST(guest_without_receive_buffers_makes_nothing_spin)
 }
 END_TEST
 
+/* The queue is there, and is not, and no notification will ever come. */
+START_TEST(stopped_receive_queue_makes_nothing_spin)
+{
+	struct fake_vsock f;
+	struct fv_conn c;
+	int fd;
+
+	start(&f);
+	fd = fv_connect(&f, 5, &c);
+	fake_guest_set(&f.g, 0x030, VSOCK_RX); /* QueueSel */
+	fake_guest_set(&f.g, 0x044, 0);        /* QueueReady */
+	ck_assert_int_eq(send(fd, "abc", 3, MSG_DONTWAIT), 3);
+	for (int i = 0; i < 8; i++)
+		ck_assert_int_ge(loop_step(&f.loop, 0), 0);
+	ck_assert_int_eq(loop_step(&f.loop, 0), 0);
+	(void)close(fd);
+	fv_run(&f); /* returns */
+	fv_done(&f);
+}
+END_TEST
+
 /* A 64-bit guest with thousands of 1-byte buffers is slow, no more. */
 START_TEST(tiny_receive_buffers_work)
 {
@@ -171,4 +192,4 @@ END_TEST
 CHECK_MAIN("vsock_turns", small_stream_gets_every_other_turn,
 	   bulk_streams_share_the_buffers_alike,
 	   guest_without_receive_buffers_makes_nothing_spin,
-	   tiny_receive_buffers_work)
+	   stopped_receive_queue_makes_nothing_spin, tiny_receive_buffers_work)

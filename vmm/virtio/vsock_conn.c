@@ -408,10 +408,12 @@ void vsock_conn_event(struct vsock_conn *c, uint32_t events)
 	if (events & EPOLLOUT)
 		vsock_flow_flush(c);
 	if (events & EPOLLIN && vsock_conn_wants_bytes(c)) {
+		bool waits = c->readable || vsock_flow_room(c) == 0;
+
 		c->readable = true;
 		vsock_conn_ready(c);
 		/* It has to wait: or else this event would come for ever. */
-		if (vsock_flow_room(c) == 0 || c->v->rx_starved)
+		if (waits || c->v->rx_starved)
 			vsock_conn_watch(c);
 	}
 }
