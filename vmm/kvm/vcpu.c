@@ -44,9 +44,13 @@ void vcpu_done(struct vcpu *v)
 
 void vcpu_kick_flag(struct vcpu *v, int on)
 {
-	/* Release: whoever set it has said before why (see run.c). */
+	/*
+	 * In one order with the wish (see run.c) on all threads: a thread that
+	 * clears the flag late, after it has read the old wish, would undo the
+	 * kick that came with the new one.
+	 */
 	__atomic_store_n(&v->run->immediate_exit, (uint8_t)on,
-			 __ATOMIC_RELEASE);
+			 __ATOMIC_SEQ_CST);
 }
 
 void vcpu_was_paused(struct vcpu *v)
