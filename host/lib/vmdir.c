@@ -11,6 +11,7 @@
 
 #include "common/io.h"
 #include "host/lib/dirs.h"
+#include "host/lib/dying.h"
 #include "host/lib/internal.h"
 #include "host/lib/record.h"
 #include "host/lib/vmdir.h"
@@ -307,7 +308,16 @@ static int finish_lost(struct hutch *h, struct vmdir *d,
 	return 0;
 }
 
-static int read_true(struct hutch *h, const struct vmdir *d,
+/* Return: whether the record is about to change, as its keeper or monitor go */
+static bool is_ending(const struct hutch_record *rec)
+{
+	return rec->state != HUTCH_STATE_STOPPED &&
+	       ((rec->keeper_pid && process_is_dying(rec->keeper_pid)) ||
+		(rec->vmm_pid && process_is_dying(rec->vmm_pid)));
+}
+
+/* The record as it now is, if its lock is held; lost if the lock is free. */
+static int read_once(struct hutch *h, const struct vmdir *d,
 		     struct hutch_record **ret, struct err *e)
 {
 	AUTO(vmdir_closep) struct vmdir lock = VMDIR_INIT;
@@ -328,6 +338,25 @@ static int read_true(struct hutch *h, const struct vmdir *d,
 	}
 	*ret = take_ptr(&rec);
 	return 0;
+}
+
+/*
+ * A monitor that has just been killed lives on record until its keeper has
+ * seen it: wait for that, rather than tell what is no longer true.
+ */
+static int read_true(struct hutch *h, const struct vmdir *d,
+		     struct hutch_record **ret, struct err *e)
+{
+	static const struct timespec step = { .tv_nsec = WAIT_STEP_NS };
+	int r = read_once(h, d, ret, e);
+
+	for (int i = 0; r == 0 && i < WAIT_STEPS && is_ending(*ret); i++) {
+		hutch_record_free(*ret);
+		*ret = NULL;
+		(void)nanosleep(&step, NULL);
+		r = read_once(h, d, ret, e);
+	}
+	return r;
 }
 
 int vmdir_read(struct hutch *h, const char *name, struct hutch_record **ret,

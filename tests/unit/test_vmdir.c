@@ -2,12 +2,14 @@
 /* tests/unit/test_vmdir.c - folders, locks, and records that tell the truth */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "host/lib/dying.h"
 #include "host/lib/internal.h"
 #include "host/lib/record.h"
 #include "host/lib/vmdir.h"
@@ -100,6 +102,78 @@ START_TEST(live_vm_is_not_lost)
 	expect(&v, "web", HUTCH_STATE_RUNNING, "running");
 	vmdir_close(&d);
 	host_env_done(&v);
+}
+END_TEST
+
+static pid_t zombie(void)
+{
+	siginfo_t si;
+	pid_t pid = fork();
+
+	if (pid == 0)
+		_exit(0);
+	ck_assert_int_eq(waitid(P_PID, (id_t)pid, &si, WEXITED | WNOWAIT), 0);
+	return pid;
+}
+
+/* The keeper's part: see the end after a while, and record it. */
+static void record_the_end(const struct vmdir *d)
+{
+	struct hutch_record *rec = NULL;
+	struct err e = { 0 };
+
+	(void)usleep(100000);
+	if (record_read(d->state_fd, &rec, &e) < 0)
+		_exit(1);
+	rec->state = HUTCH_STATE_STOPPED;
+	rec->reason = HUTCH_REASON_VMM_CRASH;
+	rec->signal = SIGKILL;
+	_exit(record_write(d->state_fd, rec, 0, &e) < 0);
+}
+
+/* Between the monitor's death and its keeper's word: neither runs nor lost. */
+START_TEST(monitor_that_is_dead_is_not_said_to_run)
+{
+	struct hutch_record *rec = NULL;
+	struct host_env v;
+	struct vmdir d;
+	struct err e;
+	pid_t dead, keeper;
+	int status;
+
+	host_env_init(&v);
+	make_vm(&v, "web", &d, NULL);
+	dead = zombie();
+	ck_assert_int_eq(record_read(d.state_fd, &rec, &e), 0);
+	rec->vmm_pid = dead;
+	ck_assert_int_eq(record_write(d.state_fd, rec, 0, &e), 0);
+	hutch_record_free(rec);
+	keeper = fork();
+	if (keeper == 0)
+		record_the_end(&d);
+	expect(&v, "web", HUTCH_STATE_STOPPED, "vmm-crash(9)");
+	ck_assert_int_eq(waitpid(keeper, &status, 0), keeper);
+	ck_assert_int_eq(status, 0);
+	ck_assert_int_eq(waitpid(dead, &status, 0), dead);
+	vmdir_close(&d);
+	host_env_done(&v);
+}
+END_TEST
+
+START_TEST(process_with_a_sigkill_is_dying)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (pid == 0)
+		for (;;)
+			(void)pause();
+	ck_assert(!process_is_dying(pid));
+	ck_assert_int_eq(kill(pid, SIGKILL), 0);
+	ck_assert(process_is_dying(pid));
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert(process_is_dying(pid));
+	ck_assert(!process_is_dying(getpid()));
 }
 END_TEST
 
@@ -434,7 +508,8 @@ START_TEST(open_as_a_user_follows_xdg)
 END_TEST
 
 CHECK_MAIN("vmdir", lock_is_for_one, lock_of_a_removed_file_is_taken_anew,
-	   live_vm_is_not_lost, free_lock_is_lost_once,
+	   live_vm_is_not_lost, monitor_that_is_dead_is_not_said_to_run,
+	   process_with_a_sigkill_is_dying, free_lock_is_lost_once,
 	   restarted_host_is_lost_and_says_so, lost_vm_that_was_to_go_goes,
 	   stopped_vm_stays_as_it_is_under_either_lock,
 	   damaged_record_is_lost_and_can_be_removed,
