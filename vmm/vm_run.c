@@ -9,10 +9,15 @@
 #include "vmm/config.h"
 #include "vmm/ctl.h"
 #include "vmm/jail/jail.h"
+#include "vmm/virtio/vsock.h"
 #include "vmm/vm.h"
 
 /* A panicking kernel prints its last lines after it has told us. */
 #define PANIC_GRACE_NS 2000000000ull
+
+/* A reader who does not take a guest's last bytes has this long. */
+#define LINGER_NS 2000000000ull
+#define NS_PER_MS 1000000ull
 
 static void on_panic_over(struct loop_timer *t)
 {
@@ -97,6 +102,23 @@ static int watch(struct vm *vm, struct err *e)
 	return watch_signals(vm, e);
 }
 
+/*
+ * Bytes that the guest sent before it ended may be in its queue, or wait for a
+ * reader who is slower than it was.  They are his, not ours to lose.
+ */
+static void linger(struct vm *vm)
+{
+	uint64_t now = loop_now_ns(), end = now + LINGER_NS;
+
+	while (now < end && vsock_drain(vm->vsock)) {
+		int ms = (int)((end - now) / NS_PER_MS) + 1;
+
+		if (loop_step(&vm->loop, ms) < 0)
+			return;
+		now = loop_now_ns();
+	}
+}
+
 int vm_run(struct vm *vm, struct run_end *ret, struct err *e)
 {
 	int r = watch(vm, e);
@@ -114,6 +136,9 @@ int vm_run(struct vm *vm, struct run_end *ret, struct err *e)
 	if (r < 0)
 		run_end(&vm->run, RUN_HOST_ERROR, strerror(-r));
 	bug_on(!run_get_end(&vm->run, ret));
+	/* Who said "stop" wants it to stop. */
+	if (vm->vsock && ret->reason != RUN_STOPPED)
+		linger(vm);
 	ctl_on_end(vm->ctl, ret);
 	return 0;
 }

@@ -540,6 +540,43 @@ START_TEST(counters_wrap)
 }
 END_TEST
 
+/* The guest powered off: neither its queue nor a slow reader's bytes are lost. */
+START_TEST(what_the_guest_sent_last_is_drained)
+{
+	static uint8_t buf[FV_TX_MAX];
+	struct fake_vsock f;
+	struct fv_conn c;
+	size_t got = 0;
+	ssize_t n;
+	int fd;
+
+	start(&f, 0);
+	fd = fv_connect(&f, 5, &c);
+	fv_send(&f, &c, VSOCK_OP_RW, "abc", 3);
+	/* The same packet once more, of which no notification tells. */
+	fake_guest_offer(&f.g, VSOCK_TX,
+			 (uint16_t)(f.g.q[VSOCK_TX].avail_idx - 1u) % FV_QUEUE);
+	c.tx_cnt += 3;
+	ck_assert(!vsock_drain(f.v));
+	ck_assert_int_eq(recv(fd, buf, sizeof(buf), MSG_DONTWAIT), 6);
+
+	while (send_some(&f, &c, FV_TX_MAX) > 0)
+		;
+	ck_assert_uint_gt(fv_stats(&f).buffered_bytes, 0);
+	while (vsock_drain(f.v)) {
+		n = recv(fd, buf, sizeof(buf), MSG_DONTWAIT);
+		ck_assert_int_gt(n, 0);
+		got += (size_t)n;
+		ck_assert_int_ge(loop_step(&f.loop, 0), 0);
+	}
+	while ((n = recv(fd, buf, sizeof(buf), MSG_DONTWAIT)) > 0)
+		got += (size_t)n;
+	ck_assert_uint_eq(got, c.tx_cnt - 6);
+	(void)close(fd);
+	fv_done(&f);
+}
+END_TEST
+
 CHECK_MAIN("vsock_credit", guest_bytes_arrive_whole_in_any_chunks,
 	   host_bytes_arrive_whole_in_any_chunks,
 	   window_grows_with_use_to_its_maximum,
@@ -552,4 +589,5 @@ CHECK_MAIN("vsock_credit", guest_bytes_arrive_whole_in_any_chunks,
 	   guest_without_any_buffer_gets_an_end_but_no_bytes,
 	   guest_that_lies_about_what_it_read_gains_nothing,
 	   old_news_of_credit_does_not_stall,
-	   guest_that_lowers_its_buffer_gets_no_more, counters_wrap)
+	   guest_that_lowers_its_buffer_gets_no_more, counters_wrap,
+	   what_the_guest_sent_last_is_drained)

@@ -441,6 +441,23 @@ void vsock_free(struct vsock *v)
 	free(v);
 }
 
+bool vsock_drain(struct vsock *v)
+{
+	struct list *p;
+	int queued = 0;
+
+	virtio_dev_serve(&v->vd, VSOCK_TX);
+	if (virtio_dev_enter(&v->vd))
+		queued = virtq_waiting(&v->vd.vq[VSOCK_TX]);
+	virtio_dev_leave(&v->vd);
+	if (queued > 0)
+		return true;
+	list_for_each (p, &v->conns)
+		if (list_entry(p, struct vsock_conn, all)->ring.len > 0)
+			return true;
+	return false;
+}
+
 struct virtio_dev *vsock_dev(struct vsock *v)
 {
 	return &v->vd;

@@ -96,6 +96,13 @@ MUST_CHECK int vsock_new(const struct vsock_config *cfg, struct vsock **ret,
 /** vsock_free() - Close all; after the transport is done with it */
 void vsock_free(struct vsock *v);
 
+/**
+ * vsock_drain() - The guest has ended: take what it sent last
+ *
+ * Return: whether bytes of it still wait for hosts to take them
+ */
+bool vsock_drain(struct vsock *v);
+
 struct virtio_dev *vsock_dev(struct vsock *v);
 void vsock_stats(struct vsock *v, struct vsock_stats *ret);
 
