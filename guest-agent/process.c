@@ -228,6 +228,8 @@ void proc_reaped(struct agent *a, pid_t pid, int status)
 	/* Its report may be in the same batch of events, after this one. */
 	if (p->state == PROC_STARTING && !start_finish(p))
 		return;
+	/* Open yet: somebody took it from the child.  It has nothing to say. */
+	watch_close(&p->report);
 	p->status = status;
 	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && !p->sent_kill)
 		p->oom = oom_killed(pid, p->start_ns);
@@ -256,6 +258,9 @@ void proc_signal(struct proc *p, int sig, enum wire_scope scope)
 	}
 	if (sig != SIGKILL || cgroup_kill(p->cgroup_fd) < 0)
 		cgroup_signal(p->cgroup_fd, sig);
+	/* It may have moved itself to another cgroup; twice does no harm. */
+	if (sig == SIGKILL && p->state < PROC_LINGERING)
+		(void)p->a->ops->kill(p->pid, sig);
 }
 
 void proc_terminate(struct proc *p)

@@ -51,6 +51,7 @@ static void on_grace_over(struct loop_timer *t)
 
 void shutdown_begin(struct agent *a, uint32_t grace_ms)
 {
+	uint64_t ns = grace_ms * NS_PER_MS;
 	struct list *p;
 
 	if (a->killed)
@@ -58,8 +59,10 @@ void shutdown_begin(struct agent *a, uint32_t grace_ms)
 	a->stopping = true;
 	list_for_each (p, &a->live)
 		proc_terminate(list_entry(p, struct proc, link));
-	loop_timer_set(&a->loop, &a->stop_timer, grace_ms * NS_PER_MS,
-		       on_grace_over);
+	/* Asked again: never later than was promised before. */
+	if (!loop_timer_is_set(&a->stop_timer) ||
+	    a->stop_timer.at_ns > loop_now_ns() + ns)
+		loop_timer_set(&a->loop, &a->stop_timer, ns, on_grace_over);
 	shutdown_progress(a);
 }
 

@@ -195,8 +195,10 @@ static int take_place(struct agent *a, const struct msg_exec *m,
 			break;
 	}
 	old = find_id(&a->ended, id);
+	/* One whose client is still owed its end has not given it away. */
 	if (find_id(&a->live, id) ||
-	    (old && old->conn && (old->flags & WIRE_EXEC_MAIN)))
+	    (old && old->conn &&
+	     (old->conn->state == CONN_EXEC || (old->flags & WIRE_EXEC_MAIN))))
 		return err_set(e, -EEXIST, "process '%s' exists already", id);
 	if (old)
 		proc_free(old);
