@@ -14,6 +14,8 @@
 #include "vmm/report.h"
 #include "vmm/vm.h"
 
+#define ACCEPT_WAIT_NS 100000000ull /* no descriptor left: look again after */
+
 /** enum waits - What a client's request under way waits for */
 enum waits {
 	WAITS_NOT,
@@ -40,6 +42,7 @@ struct client {
 struct listener {
 	struct ctl_server *server;
 	struct loop_io io;
+	struct loop_timer timer;
 };
 
 /**
@@ -283,12 +286,24 @@ static int add_client(struct ctl_server *s, int fd)
 	return 0;
 }
 
+static void on_listen_timer(struct loop_timer *t)
+{
+	loop_mod(&container_of(t, struct listener, timer)->io, EPOLLIN);
+}
+
 static void on_listener(struct loop_io *io,
 			uint32_t events __attribute__((unused)))
 {
 	struct listener *l = container_of(io, struct listener, io);
 	int fd = accept4(io->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
+	if (fd < 0 && (errno == EMFILE || errno == ENFILE)) {
+		/* Epoll would tell us of those who wait for ever. */
+		loop_mod(io, 0);
+		loop_timer_set(&l->server->vm->loop, &l->timer, ACCEPT_WAIT_NS,
+			       on_listen_timer);
+		return;
+	}
 	/* A client that finds no place has been closed: it sees the end. */
 	if (fd >= 0 && add_client(l->server, fd) < 0)
 		return;
@@ -354,6 +369,7 @@ void ctl_free(struct ctl_server *s)
 		free(c);
 	}
 	for (unsigned int i = 0; i < s->n_listeners; i++) {
+		loop_timer_cancel(&s->listener[i].timer);
 		(void)close(s->listener[i].io.fd);
 		loop_del(&s->listener[i].io);
 	}

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_ctl_server.c - vmm/ctl.c: clients that wait, and that leave */
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 
 #include "common/ctl.h"
 #include "tests/lib/check_main.h"
@@ -105,5 +107,53 @@ START_TEST(client_that_left_while_another_is_served_is_let_go)
 }
 END_TEST
 
+/* A listener in place of the first client. Return: a client in its backlog */
+static int listens(struct env *v)
+{
+	struct sockaddr_un sa = { .sun_family = AF_UNIX };
+	int l = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int c = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	socklen_t len = sizeof(sa);
+
+	/* The family alone: the kernel finds an abstract name. */
+	ck_assert_int_eq(bind(l, (struct sockaddr *)&sa, sizeof(sa_family_t)),
+			 0);
+	ck_assert_int_eq(listen(l, 1), 0);
+	ck_assert_int_eq(getsockname(l, (struct sockaddr *)&sa, &len), 0);
+	ck_assert_int_eq(connect(c, (struct sockaddr *)&sa, len), 0);
+	ctl_free(v->vm.ctl);
+	(void)close(v->fd[0]);
+	v->fd[0] = c;
+	v->cfg.control[0].fd = l;
+	v->cfg.n_controls = 1;
+	ck_assert_int_eq(ctl_new(&v->vm.ctl, &v->vm, NULL), 0);
+	return c;
+}
+
+START_TEST(listener_without_descriptors_rests_and_looks_again)
+{
+	struct env *v = start();
+	struct rlimit old, none;
+	int fd = listens(v);
+	bool rests = false;
+
+	ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &old), 0);
+	none = old;
+	none.rlim_cur = 3;
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
+	/* However slow we are: it rests longer than each of these takes. */
+	for (int i = 0; i < 1000 && !rests; i++)
+		rests = loop_step(&v->vm.loop, 0) == 0;
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &old), 0);
+	ck_assert(rests);
+	ck_assert_int_eq(send(fd, "resume\n", 7, MSG_NOSIGNAL), 7);
+	for (int i = 0; i < 3; i++) /* the timer, the client, its request */
+		ck_assert_int_eq(loop_step(&v->vm.loop, 60000), 1);
+	hears(v, 0, "ok\n");
+	done(v);
+}
+END_TEST
+
 CHECK_MAIN("ctl_server", pause_answers_all_who_asked_and_then_serves_them,
-	   client_that_left_while_another_is_served_is_let_go)
+	   client_that_left_while_another_is_served_is_let_go,
+	   listener_without_descriptors_rests_and_looks_again)
