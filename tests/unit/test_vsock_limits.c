@@ -8,6 +8,8 @@
 #include "common/unix.h"
 #include "tests/lib/check_main.h"
 #include "tests/lib/fake_vsock.h"
+#include "vmm/ctl.h"
+#include "vmm/kvm/vcpu.h"
 #include "vmm/virtio/vsock_conn.h"
 
 static void start(struct fake_vsock *f)
@@ -256,6 +258,13 @@ START_TEST(connections_are_limited_to_the_descriptors_there_are)
 	old = squeeze(100);
 	start(&f);
 	ck_assert_uint_lt(f.v->conns_max, 200);
+	relax(old);
+	fv_done(&f);
+	/* What the rest of the program may need is not for connections. */
+	old = squeeze(400);
+	start(&f);
+	ck_assert_uint_gt(f.v->conns_max, 200);
+	ck_assert_uint_lt(f.v->conns_max + VCPU_MAX + CTL_CLIENTS_MAX, 400);
 	relax(old);
 	fv_done(&f);
 }
