@@ -383,7 +383,7 @@ static int read_answer(struct vsock *v)
 		fd = fds[0];
 	for (int i = 0; n_fds > 1 && i < n_fds; i++)
 		(void)close(fds[i]);
-	if (n != sizeof(a) || v->n_dials == 0 || n_fds > 1 ||
+	if (n != sizeof(a) || v->n_dials == 0 ||
 	    (fd >= 0) != (le32_get(a.error) == 0)) {
 		base_closep(&fd);
 		return -EBADMSG;
