@@ -28,6 +28,7 @@
 static void guest_conn_close(struct guest_conn *g)
 {
 	loop_del(&g->io);
+	loop_timer_cancel(&g->more);
 	conn_close(&g->conn);
 }
 
@@ -200,17 +201,34 @@ static int main_frames(struct keeper *k, int max)
 	return r;
 }
 
+static void serve_main(struct keeper *k);
+
+static void on_main_more(struct loop_timer *t)
+{
+	serve_main(container_of(t, struct keeper, main.more));
+}
+
+static void serve_main(struct keeper *k)
+{
+	struct guest_conn *g = &k->main;
+	int r;
+
+	(void)conn_flush(&g->conn);
+	r = main_frames(k, FRAMES_BATCH);
+	if (r < 0) {
+		guest_conn_close(g);
+		return;
+	}
+	/* What has been read already no event tells of: look again. */
+	if (r > 0)
+		loop_timer_set(&k->loop, &g->more, 0, on_main_more);
+	ask_loop(g);
+}
+
 static void on_main(struct loop_io *io, uint32_t events)
 {
-	struct guest_conn *g = container_of(io, struct guest_conn, io);
-	struct keeper *k = container_of(g, struct keeper, main);
-
 	(void)events;
-	(void)conn_flush(&g->conn);
-	if (main_frames(k, FRAMES_BATCH) < 0)
-		guest_conn_close(g);
-	else
-		ask_loop(g);
+	serve_main(container_of(io, struct keeper, main.io));
 }
 
 void guest_start_main(struct keeper *k)

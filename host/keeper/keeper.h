@@ -41,10 +41,12 @@ struct cause {
 
 /**
  * struct guest_conn - One of the keeper's own connections to the agent
+ * @more:	Set while frames may be here that the socket does not tell of
  * @got:	Bytes of stdout and stderr that have come
  */
 struct guest_conn {
 	struct loop_io io;
+	struct loop_timer more;
 	struct conn conn;
 	uint64_t got[2];
 };

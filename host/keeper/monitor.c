@@ -52,7 +52,7 @@ static void vmm_fds_done(struct vmm_fds *f)
 
 static int make_fds(struct keeper *k, struct vmm_fds *f)
 {
-	int p[2];
+	int p[2], r;
 
 	if (pipe2(p, O_CLOEXEC) < 0)
 		return -errno;
@@ -66,7 +66,9 @@ static int make_fds(struct keeper *k, struct vmm_fds *f)
 		return -errno;
 	k->connector = p[0];
 	f->connector = p[1];
-	return io_set_nonblock(k->stderr_fd, 1);
+	/* A monitor that takes no answers must not hold us up. */
+	r = io_set_nonblock(k->connector, 1);
+	return r < 0 ? r : io_set_nonblock(k->stderr_fd, 1);
 }
 
 static int file_actions(posix_spawn_file_actions_t *fa, const struct keeper *k,

@@ -200,6 +200,25 @@ static void do_flood(struct peer *p, const struct msg_exec *m)
 	put_exit(p, WIRE_HOW_EXITED, 0, 0);
 }
 
+static void do_hang(struct peer *p, const struct msg_exec *m);
+
+/* As many bytes, each in a frame and all at once; then it goes on. */
+static void do_burst(struct peer *p, const struct msg_exec *m)
+{
+	static _Thread_local uint8_t buf[1u << 16];
+	struct wr wr = wr_init(buf, sizeof(buf));
+
+	for (uint32_t i = 0; i < num(m, 1); i++) {
+		struct msg_output o = { .cursor = p->total[0]++,
+					.data = (const uint8_t *)"x",
+					.len = 1 };
+
+		wire_output_put(&wr, WIRE_STDOUT, &o);
+	}
+	put_frame(p, &wr);
+	do_hang(p, m);
+}
+
 static void do_hang(struct peer *p, const struct msg_exec *m)
 {
 	struct wire_frame f;
@@ -332,6 +351,7 @@ static const struct {
 	{ "badcursor", do_badcursor },
 	{ "badack", do_badack },
 	{ "badtype", do_badtype },
+	{ "burst", do_burst },
 	{ "garbage", do_garbage },
 	{ "show", do_show },
 	{ "connect", do_connect },

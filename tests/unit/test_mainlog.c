@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "common/io.h"
 #include "host/lib/mainlog.h"
@@ -164,6 +165,39 @@ START_TEST(put_on_a_full_disk_leaves_whole_pieces)
 }
 END_TEST
 
+static size_t logged(struct host_env *v)
+{
+	struct hutch_log_piece p;
+	struct hutch_logs *l;
+	size_t n = 0;
+
+	ck_assert_int_eq(
+		hutch_logs_open(v->h, "web", HUTCH_LOG_MAIN, 0, &l, &v->e), 0);
+	while (hutch_logs_next(l, &p, &v->e) > 0)
+		n += p.len;
+	hutch_logs_close(l);
+	return n;
+}
+
+START_TEST(logs_have_all_of_a_burst_while_it_goes_on)
+{
+	static const char *const argv[] = { "burst", "200", NULL };
+	static const struct timespec step = { .tv_nsec = 10000000 };
+	struct hutch_start_opts o = HUTCH_START_OPTS_INIT;
+	struct host_env v;
+
+	host_env_init(&v);
+	o.name = "web";
+	o.argv = argv;
+	hutch_vm_close(host_start_with(&v, "", &o));
+	for (int i = 0; i < 1000 && logged(&v) < 200; i++)
+		(void)nanosleep(&step, NULL);
+	ck_assert_uint_eq(logged(&v), 200);
+	host_kill_and_rm(&v);
+	host_env_done(&v);
+}
+END_TEST
+
 START_TEST(logs_have_the_main_process_apart_by_stream)
 {
 	static const char *const argv[] = { "say", "one", "!two", "three",
@@ -206,4 +240,5 @@ END_TEST
 CHECK_MAIN("mainlog", next_takes_pieces_apart, next_of_a_cut_piece_is_the_end,
 	   next_refuses_a_wrong_head, put_turns_over_and_stays_under_its_cap,
 	   put_on_a_full_disk_leaves_whole_pieces,
+	   logs_have_all_of_a_burst_while_it_goes_on,
 	   logs_have_the_main_process_apart_by_stream)
