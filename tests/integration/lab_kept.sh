@@ -155,9 +155,12 @@ ends() {
 	is 9 "$got" "exit code of a command that catches SIGTERM"
 	like told "$(cat "$out")" "what it said"
 
+	# A shell's background child ignores SIGINT, unless with job control.
 	got=0
+	set -m
 	"${on[@]}" -- sh -c 'echo up; exec sleep 77001' >"$out" &
 	pid=$!
+	set +m
 	retry 60 grep -q up "$out"
 	kill -INT "$pid"
 	wait "$pid" || got=$?
