@@ -68,6 +68,16 @@ static int run(struct hutch *h, const char *vm, const char *const *argv,
 	return ev.how == HUTCH_EXEC_EXITED ? ev.value : 128 + ev.value;
 }
 
+/*
+ * Not the kernel's own threads, which come and go as they please: those have
+ * parent 2.  By the shell alone, so that it does not count its own helpers.
+ */
+static const char count_processes[] =
+	"n=0; for f in /proc/[0-9]*/stat; do"
+	" read -r l 2>/dev/null <$f || continue;"
+	" case ${l##*) ? } in '0 '*|'2 '*) ;; *) n=$((n + 1)) ;; esac;"
+	" done; echo $n";
+
 static long count_in_guest(struct hutch *h, const char *vm, const char *script)
 {
 	const char *const argv[] = { "sh", "-c", script, NULL };
@@ -108,8 +118,7 @@ static long private_memory(void)
 static struct held look(struct hutch *h, const char *vm)
 {
 	return (struct held){
-		.processes =
-			count_in_guest(h, vm, "ls -d /proc/[0-9]* | grep -c ."),
+		.processes = count_in_guest(h, vm, count_processes),
 		.cgroups = count_in_guest(
 			h, vm, "find /sys/fs/cgroup -type d | grep -c ."),
 		.fds = count_fds(),
