@@ -32,7 +32,7 @@ static int load_kernel(struct vm *vm, struct err *e)
 	int r;
 
 	if (!cmdline)
-		cmdline = arch_default_cmdline();
+		cmdline = arch_default_cmdline(cfg->agent.fd >= 0);
 	r = arch_set_kernel(vm->arch, cfg->kernel.fd, cmdline, e);
 	if (r < 0)
 		return err_wrap(e, r, "kernel '%s'", cfg->kernel.path);

@@ -8,6 +8,7 @@
 #ifndef HUTCH_VMM_ARCH_ARCH_H
 #define HUTCH_VMM_ARCH_ARCH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -34,8 +35,11 @@ struct vcpu;
 /* A kernel of the ELF kind has no field that says so; this is Linux's. */
 #define ARCH_CMDLINE_MAX 2047
 
-/** arch_default_cmdline() - What the kernel is told if the user says nothing */
-const char *arch_default_cmdline(void);
+/**
+ * arch_default_cmdline() - What the kernel is told if the user says nothing
+ * @agent:	/init is the agent, which does not read or write /dev/console
+ */
+const char *arch_default_cmdline(bool agent);
 
 /**
  * arch_ram_ranges() - Where @size bytes of RAM are in the address space
