@@ -73,6 +73,8 @@ int main(int argc, char **argv)
 	stat_stage_mark(&stages, STAT_STAGE_START);
 	/* A reader who went away is an errno of write(), never our end. */
 	(void)signal(SIGPIPE, SIG_IGN);
+	/* So is a file that the user's limits do not let grow. */
+	(void)signal(SIGXFSZ, SIG_IGN);
 	r = config_parse(&cfg, argc, argv, &e);
 	if (r < 0) {
 		log_err(&log, "%s", e.msg);

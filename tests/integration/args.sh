@@ -80,6 +80,9 @@ test_monitor_refuses_bad_options() {
 	refused 2 'lifeline.*77' hutch-vmm "${k[@]}" --lifeline fd=77
 	refused 2 '/no/such' hutch-vmm "${k[@]}" --control /no/such/folder/s
 	refused 2 'stray' hutch-vmm "${k[@]}" stray
+	refused 1 '67108864.*ulimit' \
+		bash -c 'ulimit -f 1000 && exec "$@"' - \
+		hutch-vmm "${k[@]}" --memory 64M
 }
 
 # As many bytes as a command line may have here, and then some.
