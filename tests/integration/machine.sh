@@ -58,8 +58,14 @@ for line in sys.argv[1:]:
 ' "$@"
 }
 
+# Exits so far for registers of devices.
+register_exits() {
+	ask stats | grep -oE 'exit_(mmio_read|mmio_write|io)=[0-9]+' |
+		awk -F= '{ n += $2 } END { print n }'
+}
+
 test_monitor_alone_obeys_its_control_socket() {
-	local pid code=0
+	local pid code=0 before after
 
 	# An agent as /init, and nothing else: it comes up and waits.
 	hutch-vmm --kernel "$HUTCH_KERNEL" --memory 128M \
@@ -70,6 +76,14 @@ test_monitor_alone_obeys_its_control_socket() {
 	like '^ok' "$(ask info)" "info"
 	ask 'wait for=ready' >ready
 	like '^ok' "$(cat ready)" "wait for=ready"
+	# A guest with nothing to do leaves the monitor alone; a serial line as
+	# /dev/console would be asked for input some hundred times a second.
+	sleep 2
+	before=$(register_exits)
+	sleep 5
+	after=$(register_exits)
+	[ $((after - before)) -lt 50 ] ||
+		fail "an idle guest made $((after - before)) exits"
 	ask stats pause resume nonsense 'wait for=nonsense' >answers
 	like '^ok .*exit_' "$(sed -n 1p answers)" "stats"
 	is ok "$(sed -n 2p answers | cut -c1-2)" "pause"
