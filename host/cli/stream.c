@@ -137,6 +137,9 @@ static void take_event(struct stream *s, const struct hutch_exec_event *ev)
 		(void)snprintf(s->end->e.msg, sizeof(s->end->e.msg), "%s",
 			       ev->msg);
 		break;
+	case HUTCH_EXEC_TRUNCATED: /* of an attached one only */
+	case HUTCH_EXEC_END:
+		break;
 	}
 }
 

@@ -243,6 +243,7 @@ static void tell_end(struct client *c, const struct hutch_record *rec)
 		return;
 	}
 	ctl_begin(&o, "ok");
+	ctl_add(&o, "id", rec->id);
 	ctl_add(&o, "reason", hutch_reason_name(rec->reason));
 	if (rec->exit_code >= 0)
 		ctl_add_u64(&o, "exit_code", (uint64_t)rec->exit_code);

@@ -77,7 +77,7 @@ static int queue_request(struct hutch_exec *x, const struct hutch_exec_opts *o,
 static int explain_no_vm(struct hutch *h, const char *name, struct err *e)
 {
 	AUTO(record_freep) struct hutch_record *rec = NULL;
-	int r = kcall_await_end(h, name, -1, HUTCH_ANSWER_MS, &rec, e);
+	int r = kcall_await_end(h, name, NULL, -1, HUTCH_ANSWER_MS, &rec, e);
 
 	return r < 0 ? r : kcall_ended(rec, e);
 }
@@ -194,8 +194,8 @@ const struct hutch_record *hutch_exec_record(const struct hutch_exec *x)
 /* The agent has closed, or the VM has ended, before the command did. */
 static int explain_broken(struct hutch_exec *x)
 {
-	int r = kcall_await_end(x->h, x->name, x->keeper_fd, HUTCH_ANSWER_MS,
-				&x->rec, &x->why);
+	int r = kcall_await_end(x->h, x->name, NULL, x->keeper_fd,
+				HUTCH_ANSWER_MS, &x->rec, &x->why);
 
 	if (r == 0)
 		return kcall_ended(x->rec, &x->why);

@@ -67,6 +67,9 @@ extern "C" {
 #define HUTCH_MEMORY_MIN (64ull << 20) /* bytes */
 #define HUTCH_ARGS_MAX   4096          /* strings in an argv or env */
 #define HUTCH_ANSWER_MS  5000
+#define HUTCH_PROC_MAX   63   /* bytes of a process's id */
+#define HUTCH_LABELS_MAX 64   /* of a VM */
+#define HUTCH_LINE_MAX   1024 /* bytes kept of a line that was waited for */
 
 /** struct hutch - Where state lives and programs are; from hutch_open() */
 struct hutch;
@@ -79,6 +82,12 @@ struct hutch_exec;
 
 /** struct hutch_logs - A log being read; from hutch_logs_open() */
 struct hutch_logs;
+
+/** struct hutch_events - Events being read; from hutch_events_open() */
+struct hutch_events;
+
+/** struct hutch_record - What is on record about a VM; below */
+struct hutch_record;
 
 /**
  * struct hutch_err - What went wrong
@@ -157,10 +166,21 @@ HUTCH_API int hutch_path(const struct hutch *h, enum hutch_path what,
  * HUTCH_START_ATTACH	The caller will itself start the main process, with
  *			HUTCH_EXEC_MAIN and the same argv; argv here is only
  *			for the record
+ * HUTCH_START_KEEP_ALIVE_PROCESSES
+ *			A process that runs, with nobody attached to it, keeps
+ *			the idle time-out from running
  */
 #define HUTCH_START_RM       (1u << 0)
 #define HUTCH_START_LIFELINE (1u << 1)
 #define HUTCH_START_ATTACH   (1u << 2)
+
+#define HUTCH_START_KEEP_ALIVE_PROCESSES (1u << 3)
+
+/** enum hutch_on_exit - What the end of the main process does to its VM */
+enum hutch_on_exit {
+	HUTCH_ON_EXIT_STOP = 0, /* it ends too */
+	HUTCH_ON_EXIT_KEEP      /* it stays until it is stopped */
+};
 
 enum hutch_wait {
 	HUTCH_WAIT_STARTED = 0, /* the monitor runs; the guest boots */
@@ -188,6 +208,13 @@ enum hutch_wait {
  *		VM ends by itself; 0: 2000
  * @flags:	HUTCH_START_*
  * @wait:	HUTCH_WAIT_STARTED or HUTCH_WAIT_READY
+ * @labels:	"KEY=VALUE", for the record only; at most HUTCH_LABELS_MAX.  A
+ *		key is 1 to 63 of a-z, A-Z, 0-9, '.', '_', '/' and '-' and
+ *		comes once, a value has at most 255 bytes; NULL: none
+ * @idle_timeout_ms: The VM ends, as "idle-timeout", when for this long no
+ *		client has asked anything of it and none was attached to a
+ *		process; 0: never
+ * @on_exit:	See enum hutch_on_exit
  */
 struct hutch_start_opts {
 	size_t size;
@@ -204,6 +231,9 @@ struct hutch_start_opts {
 	uint64_t timeout_ms;
 	unsigned int grace_ms;
 	enum hutch_wait wait;
+	const char *const *labels;
+	uint64_t idle_timeout_ms;
+	enum hutch_on_exit on_exit;
 };
 
 /* clang-format off */
@@ -211,7 +241,7 @@ struct hutch_start_opts {
 	{                                                                 \
 		sizeof(struct hutch_start_opts), NULL, 0, 0, 0, NULL,     \
 			NULL, NULL, NULL, NULL, NULL, 0, 0,               \
-			HUTCH_WAIT_STARTED                                \
+			HUTCH_WAIT_STARTED, NULL, 0, HUTCH_ON_EXIT_STOP   \
 	}
 /* clang-format on */
 
@@ -231,6 +261,24 @@ HUTCH_API int hutch_start(struct hutch *h, const struct hutch_start_opts *opts,
 
 /** hutch_vm_name() - The VM's name; lives as long as @vm */
 HUTCH_API const char *hutch_vm_name(const struct hutch_vm *vm);
+
+/** hutch_vm_id() - The id in its record; lives as long as @vm */
+HUTCH_API const char *hutch_vm_id(const struct hutch_vm *vm);
+
+/**
+ * hutch_vm_wait() - Wait until this very VM has ended
+ * @timeout_ms:	-1: for ever
+ * @ret:	As for hutch_wait()
+ *
+ * Not that of another which was started under its name since: hutch_wait()
+ * goes by the name.
+ *
+ * Return: 0; -ETIMEDOUT; -ENOENT if it has ended and nothing is left that says
+ *         how
+ */
+HUTCH_API int hutch_vm_wait(struct hutch *h, struct hutch_vm *vm,
+			    int timeout_ms, struct hutch_record **ret,
+			    struct hutch_err *e);
 
 /**
  * hutch_vm_close() - Let go of the VM; takes NULL
@@ -260,14 +308,16 @@ enum hutch_reason {
 	HUTCH_REASON_STOPPED,    /* hutch_stop(), power-off, lifeline */
 	HUTCH_REASON_VMM_CRASH,  /* the monitor: signal */
 	HUTCH_REASON_HOST_ERROR, /* text says what */
-	HUTCH_REASON_LOST        /* nobody was left to see how it ended */
+	HUTCH_REASON_LOST,       /* nobody was left to see how it ended */
+	HUTCH_REASON_IDLE        /* the idle time-out */
 };
 
 /**
  * struct hutch_record - What is on record about a VM
  * @id:		Differs for each start, also under one name
- * @exit_code:	Of the main process, or -1
- * @signal:	That ended the main process or the monitor, or 0
+ * @exit_code:	Of the main process, or -1; with HUTCH_ON_EXIT_KEEP while the
+ *		VM runs on, too
+ * @signal:	That ended the main process or the monitor, or 0; likewise
  * @text:	More about @reason, or ""
  * @created_ns:	All times: nanoseconds since 1970, UTC; 0: has not happened
  * @started_ns:	The monitor was started
@@ -277,6 +327,11 @@ enum hutch_reason {
  * @attach:	1: started with HUTCH_START_ATTACH
  * @user:	"" for root, as @workdir is "" for /
  * @rm:		1: goes away when it has ended
+ * @labels:	Sorted by key; NULL if none.  Ends in NULL
+ * @on_exit:	enum hutch_on_exit
+ * @keep_alive_processes: 1: started with HUTCH_START_KEEP_ALIVE_PROCESSES
+ * @last_activity_ns: When a client last did something, a few seconds more or
+ *		less; 0: none has
  *
  * Made by the library, which may add fields at the end.
  */
@@ -307,6 +362,11 @@ struct hutch_record {
 	uint64_t timeout_ms;
 	unsigned int grace_ms;
 	int attach;
+	const char *const *labels;
+	uint64_t idle_timeout_ms;
+	int on_exit;
+	int keep_alive_processes;
+	int64_t last_activity_ns;
 };
 
 /**
@@ -409,7 +469,15 @@ HUTCH_API int hutch_rm(struct hutch *h, const char *name, unsigned int flags,
  * HUTCH_EXEC_STDOUT_NULL, HUTCH_EXEC_STDERR_NULL
  *			Thrown away in the guest
  * HUTCH_EXEC_CLEAR_ENV	Start from an empty environment, not the VM's
- * HUTCH_EXEC_MAIN	This is the main process: the VM ends when it has
+ * HUTCH_EXEC_MAIN	This is the main process: the VM ends when it has (see
+ *			enum hutch_on_exit); its id is "main"
+ * HUTCH_EXEC_DETACH	Nobody attaches to it: STARTED, or ERROR, is the last
+ *			event; hutch_attach() reads its output.  With
+ *			HUTCH_EXEC_STDIN its stdin stays open until one who
+ *			attaches closes it
+ * HUTCH_EXEC_KEEP_HEAD	Of output that nobody takes, and that is more than the
+ *			ring holds, keep the beginning and the latest 64 KiB,
+ *			not the end
  */
 #define HUTCH_EXEC_STDIN       (1u << 0)
 #define HUTCH_EXEC_TTY         (1u << 1)
@@ -418,6 +486,8 @@ HUTCH_API int hutch_rm(struct hutch *h, const char *name, unsigned int flags,
 #define HUTCH_EXEC_STDERR_NULL (1u << 4)
 #define HUTCH_EXEC_CLEAR_ENV   (1u << 5)
 #define HUTCH_EXEC_MAIN        (1u << 6)
+#define HUTCH_EXEC_DETACH      (1u << 7)
+#define HUTCH_EXEC_KEEP_HEAD   (1u << 8)
 
 /**
  * struct hutch_exec_opts - A command to be
@@ -430,6 +500,14 @@ HUTCH_API int hutch_rm(struct hutch *h, const char *name, unsigned int flags,
  * @grace_ms:	Between SIGTERM and SIGKILL on time-out; 0: 2000
  * @cols:	Of the terminal; 0: 80
  * @rows:	Of the terminal; 0: 24
+ * @id:		A name, as a VM's; NULL: one is made up.  STARTED tells it
+ * @memory:	Limit of all of it together, bytes, from 1 MiB; 0: none
+ * @ring:	Bytes kept of each stream, from 4 KiB to 64 MiB; 0: 1 MiB
+ * @pids:	Limit of processes and threads; 0: none
+ * @cpu_weight:	Against other processes', 1 to 10000; 0: 100
+ *
+ * A command with a time-out whose guest says nothing until @grace_ms and ten
+ * seconds after it is over has failed with -ETIMEDOUT.
  */
 struct hutch_exec_opts {
 	size_t size;
@@ -442,13 +520,18 @@ struct hutch_exec_opts {
 	unsigned int flags;
 	unsigned short cols;
 	unsigned short rows;
+	const char *id;
+	uint64_t memory;
+	uint32_t ring;
+	unsigned int pids;
+	unsigned int cpu_weight;
 };
 
 /* clang-format off */
 #define HUTCH_EXEC_OPTS_INIT                                              \
 	{                                                                 \
 		sizeof(struct hutch_exec_opts), NULL, NULL, NULL, NULL,   \
-			0, 0, 0, 0, 0                                     \
+			0, 0, 0, 0, 0, NULL, 0, 0, 0, 0                   \
 	}
 /* clang-format on */
 
@@ -491,11 +574,13 @@ HUTCH_API int hutch_exec_fd(const struct hutch_exec *x);
 HUTCH_API short hutch_exec_poll_events(const struct hutch_exec *x);
 
 enum hutch_exec_kind {
-	HUTCH_EXEC_STARTED = 1, /* pid */
-	HUTCH_EXEC_STDOUT,      /* data, len */
-	HUTCH_EXEC_STDERR,      /* data, len */
+	HUTCH_EXEC_STARTED = 1, /* pid, id, start_ns */
+	HUTCH_EXEC_STDOUT,      /* data, len, cursor, time_ns */
+	HUTCH_EXEC_STDERR,      /* likewise */
 	HUTCH_EXEC_EXIT,        /* the last one: how, value and what follows */
-	HUTCH_EXEC_ERROR        /* the last one: code, error, msg */
+	HUTCH_EXEC_ERROR,       /* the last one: code, error, msg */
+	HUTCH_EXEC_TRUNCATED,   /* of an attached one: stream, cursor, lost */
+	HUTCH_EXEC_END          /* the last one: all there is was replayed */
 };
 
 enum hutch_exec_how {
@@ -519,6 +604,14 @@ enum hutch_exec_error {
  * @lingering:	The command has ended, children of it live on
  * @code:	Negative errno
  * @msg:	One sentence, escaped, borrowed as @data
+ * @id:		Of the process; borrowed as @data
+ * @cursor:	Bytes of this stream before these; of TRUNCATED: where it goes
+ *		on
+ * @time_ns:	When the guest read it, by the guest's clock, since 1970
+ * @stream:	1 stdout, 2 stderr
+ * @lost:	Bytes that this client does not get
+ * @stdout_cut:	Bytes of stdout that nobody can read any more, as @stderr_cut
+ * @start_ns:	By the guest's clock, since 1970; of EXIT: @end_ns
  */
 struct hutch_exec_event {
 	enum hutch_exec_kind kind;
@@ -534,6 +627,15 @@ struct hutch_exec_event {
 	enum hutch_exec_error error;
 	int code;
 	const char *msg;
+	const char *id;
+	uint64_t cursor;
+	int64_t time_ns;
+	int stream;
+	uint64_t lost;
+	uint64_t stdout_cut;
+	uint64_t stderr_cut;
+	int64_t start_ns;
+	int64_t end_ns;
 };
 
 /**
@@ -542,7 +644,8 @@ struct hutch_exec_event {
  * Return: 1 with *@ev set; 0 if there is none yet; -ESRCH if the VM ended
  *         before the command did, with the reason; -ECONNRESET if the
  *         connection broke although the VM lives; -EBADMSG if what the guest
- *         sent is not the protocol; -ENODATA after the last event.
+ *         sent is not the protocol; -ETIMEDOUT if the guest is deaf to the
+ *         command's time-out; -ENODATA after the last event.
  *         A failure is final.  To know the reason it may wait up to
  *         HUTCH_ANSWER_MS for the VM's keeper.
  */
@@ -596,17 +699,341 @@ HUTCH_API int hutch_exec_resize(struct hutch_exec *x, unsigned short cols,
  * hutch_exec_close_output() - Nobody reads this output any more
  * @kind:	HUTCH_EXEC_STDOUT or HUTCH_EXEC_STDERR
  *
- * The command gets SIGPIPE when it writes there again.
+ * The command gets SIGPIPE when it writes there again; after hutch_attach()
+ * this client alone gets no more of it.
  *
  * Return: 0, -EAGAIN, -EPIPE, -EINVAL
  */
 HUTCH_API int hutch_exec_close_output(struct hutch_exec *x,
 				      enum hutch_exec_kind kind);
 
+/* ---- Attach ----------------------------------------------------------- */
+
+/*
+ * HUTCH_ATTACH_STDIN	stdin is written with hutch_exec_write()
+ * HUTCH_ATTACH_FOLLOW	Stay until it has ended, which is told with EXIT;
+ *			without it END comes when all has been replayed
+ * HUTCH_ATTACH_NO_STDOUT, HUTCH_ATTACH_NO_STDERR
+ *			Not this stream
+ * HUTCH_ATTACH_BACK	The cursors count back from the end of what was
+ *			written: 0 is only what is new
+ */
+#define HUTCH_ATTACH_STDIN     (1u << 0)
+#define HUTCH_ATTACH_FOLLOW    (1u << 1)
+#define HUTCH_ATTACH_NO_STDOUT (1u << 2)
+#define HUTCH_ATTACH_NO_STDERR (1u << 3)
+#define HUTCH_ATTACH_BACK      (1u << 4)
+
+/**
+ * struct hutch_attach_opts - How to attach to a process
+ * @size:	sizeof(struct hutch_attach_opts)
+ * @flags:	HUTCH_ATTACH_*
+ * @stdout_from: Cursor to replay from; one beyond the end is the end
+ * @stderr_from: Likewise
+ */
+struct hutch_attach_opts {
+	size_t size;
+	unsigned int flags;
+	uint64_t stdout_from;
+	uint64_t stderr_from;
+};
+
+/* clang-format off */
+#define HUTCH_ATTACH_OPTS_INIT                                            \
+	{ sizeof(struct hutch_attach_opts), 0, 0, 0 }
+/* clang-format on */
+
+/**
+ * hutch_attach() - Read a process's output, from a cursor on
+ * @proc:	Its id; NULL: the main process
+ * @opts:	NULL: from the start, following
+ * @ret:	For hutch_exec_next() and the like
+ *
+ * Holds up nobody: a client that is too slow for the process's ring is told
+ * TRUNCATED.  A process of that id that is not there is an ERROR event with
+ * -ESRCH.
+ *
+ * Return: as hutch_exec_open(); -ENOENT also if @proc is NULL and the VM has
+ *         no main process
+ */
+HUTCH_API int hutch_attach(struct hutch *h, const char *name, const char *proc,
+			   const struct hutch_attach_opts *opts,
+			   struct hutch_exec **ret, struct hutch_err *e);
+
+/* ---- Processes -------------------------------------------------------- */
+
+enum hutch_process_state {
+	HUTCH_PROCESS_RUNNING = 1,
+	HUTCH_PROCESS_LINGERING, /* it has ended, children of it live on */
+	HUTCH_PROCESS_EXITED
+};
+
+/** hutch_process_state_name() - "running" and so on; "?" for an unknown one */
+HUTCH_API const char *hutch_process_state_name(enum hutch_process_state state);
+
+/**
+ * struct hutch_process - A process in a VM, as its agent tells it
+ * @how:	0 while it runs
+ * @value:	As in an exec's EXIT, as what follows
+ * @tty:	1: on a terminal of its own
+ * @main:	1: the VM's main process
+ * @foreground:	1: has the client that has started it
+ * @has_stdin:	1: its stdin is open to those who attach
+ * @attached:	Clients, that one too
+ * @argv:	Ends in NULL, as does @env
+ * @argv_cut:	1: it is longer than is shown here
+ * @env:	NULL unless asked for
+ * @start_ns:	By the guest's clock, since 1970, as @end_ns, which is 0 while
+ *		it runs
+ * @memory:	Limits; 0: none
+ * @stdout_total: Bytes written so far
+ * @stdout_cut:	Of them those that can no longer be read
+ *
+ * Made by the library, which may add fields at the end.  The bytes of all
+ * strings are the guest's.
+ */
+struct hutch_process {
+	const char *id;
+	int pid;
+	enum hutch_process_state state;
+	enum hutch_exec_how how;
+	int value;
+	int timed_out;
+	int oom;
+	int core_dumped;
+	int tty;
+	int main;
+	int foreground;
+	int has_stdin;
+	unsigned int attached;
+	const char *const *argv;
+	int argv_cut;
+	const char *const *env;
+	int env_cut;
+	const char *user;
+	const char *workdir;
+	int64_t start_ns;
+	int64_t end_ns;
+	uint64_t timeout_ms;
+	uint64_t memory;
+	unsigned int pids;
+	unsigned int cpu_weight;
+	uint64_t stdout_total;
+	uint64_t stderr_total;
+	uint64_t stdout_cut;
+	uint64_t stderr_cut;
+};
+
+#define HUTCH_PROCESSES_ENV (1u << 0) /* with their environments */
+
+/**
+ * hutch_processes() - Processes of a VM, those that have ended too
+ * @proc:	Only the one of this id; NULL: all
+ * @flags:	HUTCH_PROCESSES_*
+ * @ret:	List that ends in NULL; for hutch_processes_free()
+ *
+ * One that has ended is there until its client has taken its exit, or, without
+ * one, until hutch_process_drop() or until the agent's table is full.
+ *
+ * Return: how many; -ENOENT, -ESRCH as hutch_exec_open(), -ESRCH also if there
+ *         is no @proc; -EBADMSG; -ETIMEDOUT if the guest does not answer
+ */
+HUTCH_API int hutch_processes(struct hutch *h, const char *name,
+			      const char *proc, unsigned int flags,
+			      struct hutch_process ***ret, struct hutch_err *e);
+
+/** hutch_processes_free() - Free what hutch_processes() made; takes NULL */
+HUTCH_API void hutch_processes_free(struct hutch_process **list);
+
+#define HUTCH_KILL_ONE (1u << 0) /* the process alone, not what it started */
+
+/**
+ * hutch_process_kill() - Send a signal to a process and all its descendants
+ * @signo:	1 to 64
+ * @flags:	HUTCH_KILL_*
+ * @grace_ms:	SIGKILL to all of them after this long; 0: no.  Not with
+ *		HUTCH_KILL_ONE
+ *
+ * Return: 0; -ESRCH if there is no such process or nothing of it is left;
+ *         others as hutch_processes()
+ */
+HUTCH_API int hutch_process_kill(struct hutch *h, const char *name,
+				 const char *proc, int signo,
+				 unsigned int flags, int grace_ms,
+				 struct hutch_err *e);
+
+/**
+ * hutch_process_drop() - Forget a process that has ended, and its output
+ *
+ * Return: 0; -ESRCH if there is no such process; -EBUSY if it, or a child of
+ *         it, lives; others as hutch_processes()
+ */
+HUTCH_API int hutch_process_drop(struct hutch *h, const char *name,
+				 const char *proc, struct hutch_err *e);
+
+enum hutch_wait_for {
+	HUTCH_WAIT_FOR_EXIT = 1,
+	HUTCH_WAIT_FOR_LINE, /* a line of its output that matches */
+	HUTCH_WAIT_FOR_PORT  /* a TCP port of the guest that is listened on */
+};
+
+/**
+ * struct hutch_wait_opts - What to wait for
+ * @size:	sizeof(struct hutch_wait_opts)
+ * @line:	POSIX extended regular expression; matched on the host, against
+ *		each line, without its newline, of stdout and of stderr.  What
+ *		is at the end without a newline is a line too.  A line longer
+ *		than 64 KiB is matched in pieces of that.  A NUL is matched as
+ *		a newline, which "." does
+ * @from:	Cursor in both streams to look from
+ * @port:	1 to 65535; on any address of the guest, loopback too
+ * @timeout_ms:	-1: for ever
+ */
+struct hutch_wait_opts {
+	size_t size;
+	enum hutch_wait_for what;
+	const char *line;
+	uint64_t from;
+	unsigned int port;
+	int timeout_ms;
+};
+
+/* clang-format off */
+#define HUTCH_WAIT_OPTS_INIT                                              \
+	{                                                                 \
+		sizeof(struct hutch_wait_opts), HUTCH_WAIT_FOR_EXIT,      \
+			NULL, 0, 0, -1                                    \
+	}
+/* clang-format on */
+
+enum hutch_wait_outcome {
+	HUTCH_WAITED_MATCHED = 1, /* stream, cursor, line, if it was a line */
+	HUTCH_WAITED_EXITED,      /* how, value and what follows */
+	HUTCH_WAITED_TIMED_OUT
+};
+
+/**
+ * struct hutch_wait_result - What came of it
+ * @how:	How the process ended, likewise what follows
+ * @stream:	1 stdout, 2 stderr
+ * @cursor:	Of the stream, after the line and its newline
+ * @line:	It, escaped, perhaps cut
+ */
+struct hutch_wait_result {
+	enum hutch_wait_outcome outcome;
+	enum hutch_exec_how how;
+	int value;
+	int timed_out;
+	int oom;
+	int lingering;
+	int stream;
+	uint64_t cursor;
+	char line[HUTCH_LINE_MAX];
+};
+
+/**
+ * hutch_process_wait() - Wait for a process's end, its words or a port
+ * @proc:	Its id; NULL: the main process; for a port, if the VM has none
+ *		or has not started it: no process
+ * @opts:	Whatever it waits for, the process's end ends it: EXITED
+ *
+ * Return: 0 with *@ret set, also for TIMED_OUT; -ESRCH if the VM ended, with
+ *         its reason, or if there is no such process; -ENOENT if there is no
+ *         such VM, or no main process; -EINVAL, also for a bad expression;
+ *         -ECONNRESET, -EBADMSG as hutch_exec_next()
+ */
+HUTCH_API int hutch_process_wait(struct hutch *h, const char *name,
+				 const char *proc,
+				 const struct hutch_wait_opts *opts,
+				 struct hutch_wait_result *ret,
+				 struct hutch_err *e);
+
+/* ---- Events ----------------------------------------------------------- */
+
+/**
+ * struct hutch_vm_event - What has happened to a VM
+ * @time_ns:	When the host learnt of it, since 1970, UTC
+ * @vm:		Its name
+ * @id:		Its id, as in its record
+ * @kind:	"started", "ready", "process-started", "process-exited", "oom",
+ *		"idle", "stopped", which is the last; others may be added
+ * @process:	Id of the process, or ""
+ * @reason:	Of "stopped", as hutch_reason_name(), or ""
+ * @pid:	Of "process-started", or 0
+ * @how:	enum hutch_exec_how, or 0; of "stopped": how the main process
+ *		ended, if that is the reason
+ * @value:	Exit code or signal
+ * @text:	More about it, or ""; of "process-started" its program
+ *
+ * Strings are escaped, and borrowed until the next call with the same
+ * hutch_events.  Made by the library, which may add fields at the end.
+ */
+struct hutch_vm_event {
+	int64_t time_ns;
+	const char *vm;
+	const char *id;
+	const char *kind;
+	const char *process;
+	const char *reason;
+	const char *text;
+	int pid;
+	int how;
+	int value;
+	int timed_out;
+	int oom;
+	int core_dumped;
+	int main;
+	int tty;
+};
+
+#define HUTCH_EVENTS_FOLLOW (1u << 0) /* go on as things happen */
+
+/**
+ * hutch_events_open() - Read what has happened to a VM, or to all
+ * @name:	NULL: all, also those that are started later
+ * @flags:	HUTCH_EVENTS_*
+ *
+ * The events of one VM come in order; those of several are merged by time as
+ * far as they are there.  Of a VM with many only the newest are kept.
+ *
+ * Return: 0; -ENOENT if there is no such VM
+ */
+HUTCH_API int hutch_events_open(struct hutch *h, const char *name,
+				unsigned int flags, struct hutch_events **ret,
+				struct hutch_err *e);
+
+/** hutch_events_fd() - To poll for POLLIN; then hutch_events_next() until 0;
+ *  -1 without HUTCH_EVENTS_FOLLOW
+ */
+HUTCH_API int hutch_events_fd(const struct hutch_events *ev);
+
+/**
+ * hutch_events_next() - The next event, without waiting
+ *
+ * Return: 1; 0 if there is none, or, with HUTCH_EVENTS_FOLLOW, none yet;
+ *         -ENODATA if there will be none: that VM has ended, or was removed
+ */
+HUTCH_API int hutch_events_next(struct hutch_events *ev,
+				struct hutch_vm_event *ret,
+				struct hutch_err *e);
+
+/**
+ * hutch_events_wait() - The next event, waiting for it
+ * @timeout_ms:	-1: for ever
+ *
+ * Return: as hutch_events_next(); 0 after @timeout_ms without an event
+ */
+HUTCH_API int hutch_events_wait(struct hutch_events *ev,
+				struct hutch_vm_event *ret, int timeout_ms,
+				struct hutch_err *e);
+
+/** hutch_events_close() - Takes NULL */
+HUTCH_API void hutch_events_close(struct hutch_events *ev);
+
 /* ---- Logs ------------------------------------------------------------- */
 
 enum hutch_log {
-	HUTCH_LOG_MAIN = 1, /* output of a main process nobody attached to */
+	HUTCH_LOG_MAIN = 1, /* output of the main process */
 	HUTCH_LOG_CONSOLE   /* the guest kernel, the last 64 KiB */
 };
 
@@ -615,17 +1042,24 @@ enum hutch_log {
  * @stream:	1 stdout, 2 stderr; the console is 1
  * @time_ns:	When the host got it, since 1970, UTC; 0 for the console
  * @data:	Borrowed until the next call with the same hutch_logs
+ * @cursor:	Bytes of this stream before these; 0 for the console
  */
 struct hutch_log_piece {
 	int stream;
 	int64_t time_ns;
 	const void *data;
 	size_t len;
+	uint64_t cursor;
 };
+
+#define HUTCH_LOGS_FOLLOW (1u << 0) /* go on as it grows; not the console */
 
 /**
  * hutch_logs_open() - Read a VM's log, of a stopped one too
- * @flags:	0
+ * @flags:	HUTCH_LOGS_*
+ *
+ * The main process's log is kept for a detached one and an attached one alike,
+ * but not with HUTCH_START_RM.  hutch_attach() reads that of other processes.
  *
  * Return: 0; -ENOENT if there is no such VM; -EINVAL
  */
@@ -633,9 +1067,27 @@ HUTCH_API int hutch_logs_open(struct hutch *h, const char *name,
 			      enum hutch_log which, unsigned int flags,
 			      struct hutch_logs **ret, struct hutch_err *e);
 
-/** hutch_logs_next() - Next piece. Return: 1, 0 at the end, or -errno */
+/**
+ * hutch_logs_next() - Next piece, without waiting
+ *
+ * Return: 1; 0 at the end of what there is; with HUTCH_LOGS_FOLLOW -ENODATA
+ *         if there will be no more, since the VM has ended; or -errno
+ */
 HUTCH_API int hutch_logs_next(struct hutch_logs *l,
 			      struct hutch_log_piece *piece,
+			      struct hutch_err *e);
+
+/** hutch_logs_fd() - To poll for POLLIN; -1 without HUTCH_LOGS_FOLLOW */
+HUTCH_API int hutch_logs_fd(const struct hutch_logs *l);
+
+/**
+ * hutch_logs_wait() - Next piece, waiting for it
+ * @timeout_ms:	-1: for ever
+ *
+ * Return: as hutch_logs_next(); 0 after @timeout_ms without one
+ */
+HUTCH_API int hutch_logs_wait(struct hutch_logs *l,
+			      struct hutch_log_piece *piece, int timeout_ms,
 			      struct hutch_err *e);
 
 /** hutch_logs_close() - Takes NULL */

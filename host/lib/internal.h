@@ -32,10 +32,18 @@ struct hutch {
 	char *libexec;
 };
 
-/** struct hutch_vm - See hutch.h; @lifeline is -1 if not asked for */
+/**
+ * struct hutch_vm - See hutch.h
+ * @lifeline:	-1 if not asked for
+ * @keeper_fd:	"wait for=exit" under way; -1 if the keeper had no room
+ * @rec:	How it ended, once known
+ */
 struct hutch_vm {
 	int lifeline;
+	int keeper_fd;
+	struct hutch_record *rec;
 	char name[HUTCH_NAME_MAX + 1];
+	char id[HUTCH_ID_LEN + 1];
 };
 
 /**

@@ -119,30 +119,33 @@ void kcall_apply_exit(const struct ctl_msg *m, struct hutch_record *rec)
 }
 
 /* Return: 0 with a record that is final; -EAGAIN: not yet; or -errno. */
-static int read_final(struct hutch *h, const char *name,
+static int read_final(struct hutch *h, const char *name, const char *id,
 		      struct hutch_record **ret, struct err *e)
 {
-	struct hutch_record *rec = NULL;
+	AUTO(record_freep) struct hutch_record *rec = NULL;
 	int r = vmdir_read(h, name, &rec, e);
 
 	if (r < 0)
 		return r;
-	if (rec->state == HUTCH_STATE_STOPPED) {
-		*ret = rec;
-		return 0;
-	}
-	hutch_record_free(rec);
-	return -EAGAIN;
+	if (id && strcmp(rec->id, id) != 0)
+		return err_set(e, -ENOENT,
+			       "VM '%s' has ended, and another has its name by "
+			       "now",
+			       name);
+	if (rec->state != HUTCH_STATE_STOPPED)
+		return -EAGAIN;
+	*ret = take_ptr(&rec);
+	return 0;
 }
 
-static int await_lock(struct hutch *h, const char *name,
+static int await_lock(struct hutch *h, const char *name, const char *id,
 		      struct hutch_record **ret, struct err *e)
 {
 	static const struct timespec step = { .tv_nsec = LOCK_STEP_MS *
 							 1000000l };
 
 	for (int i = 0; i < LOCK_STEPS; i++) {
-		int r = read_final(h, name, ret, e);
+		int r = read_final(h, name, id, ret, e);
 
 		if (r != -EAGAIN)
 			return r;
@@ -152,29 +155,37 @@ static int await_lock(struct hutch *h, const char *name,
 		       name);
 }
 
-/* What an answer says, in the record on disk or, if that is gone, a new one. */
+/*
+ * What an answer says, in the record on disk or, if that is gone or of
+ * another VM by now, in a new one.
+ */
 static int apply(struct hutch *h, const char *name, const struct ctl_msg *m,
 		 struct hutch_record **ret, struct err *e)
 {
-	int r = vmdir_read(h, name, ret, e);
-	struct hutch_record *rec;
+	AUTO(record_freep) struct hutch_record *rec = NULL;
+	const char *id = ctl_get(m, "id");
+	int r = vmdir_read(h, name, &rec, e);
 
-	if (r != -ENOENT) {
-		if (r == 0)
-			kcall_apply_exit(m, *ret);
+	if (r < 0 && r != -ENOENT)
 		return r;
+	if (rec && id && strcmp(rec->id, id) != 0) {
+		hutch_record_free(rec);
+		rec = NULL;
 	}
-	rec = record_new();
-	if (!rec)
-		return err_set(e, -ENOMEM, "no memory");
-	(void)snprintf(rec->name, sizeof(rec->name), "%s", name);
+	if (!rec) {
+		rec = record_new();
+		if (!rec)
+			return err_set(e, -ENOMEM, "no memory");
+		(void)snprintf(rec->name, sizeof(rec->name), "%s", name);
+		(void)snprintf(rec->id, sizeof(rec->id), "%s", id ? id : "");
+	}
 	kcall_apply_exit(m, rec);
-	*ret = rec;
+	*ret = take_ptr(&rec);
 	return 0;
 }
 
-int kcall_await_end(struct hutch *h, const char *name, int fd, int timeout_ms,
-		    struct hutch_record **ret, struct err *e)
+int kcall_await_end(struct hutch *h, const char *name, const char *id, int fd,
+		    int timeout_ms, struct hutch_record **ret, struct err *e)
 {
 	auto_free char *line = NULL;
 	struct ctl_msg m;
@@ -191,7 +202,7 @@ int kcall_await_end(struct hutch *h, const char *name, int fd, int timeout_ms,
 	if (r == -ETIMEDOUT)
 		return r;
 	/* No keeper, or none any more: the record and the lock will tell. */
-	return await_lock(h, name, ret, e);
+	return await_lock(h, name, id, ret, e);
 }
 
 int kcall_ended(const struct hutch_record *rec, struct err *e)

@@ -6,8 +6,8 @@
  *	stop grace_ms=N		answered, as wait for=exit, when it has ended
  *	kill			likewise
  *	wait for=ready		ok; error ESRCH if it ended first
- *	wait for=exit		ok reason=exited exit_code=7 signal=0 ended=NS
- *				[text=...]
+ *	wait for=exit		ok id=HEX reason=exited exit_code=7 signal=0
+ *				ended=NS [text=...]
  */
 #ifndef HUTCH_HOST_LIB_KCALL_H
 #define HUTCH_HOST_LIB_KCALL_H
@@ -44,15 +44,17 @@ void kcall_apply_exit(const struct ctl_msg *m, struct hutch_record *rec);
 
 /**
  * kcall_await_end() - Learn how a VM has ended
+ * @id:		Of that VM; NULL: of whichever has the name
  * @fd:		Of kcall_send("wait", "for", "exit"), or -1 if that failed
  * @timeout_ms:	-1: for ever
  * @ret:	The record, also if the VM has been removed meanwhile
  *
- * Return: 0; -ETIMEDOUT; -ENOENT if nothing is known; or -errno
+ * Return: 0; -ETIMEDOUT; -ENOENT if nothing is known, or only of another VM
+ *         that has the name by now; or -errno
  */
-MUST_CHECK int kcall_await_end(struct hutch *h, const char *name, int fd,
-			       int timeout_ms, struct hutch_record **ret,
-			       struct err *e);
+MUST_CHECK int kcall_await_end(struct hutch *h, const char *name,
+			       const char *id, int fd, int timeout_ms,
+			       struct hutch_record **ret, struct err *e);
 
 /** kcall_ended() - The sentence for "it has ended". Return: -ESRCH */
 int kcall_ended(const struct hutch_record *rec, struct err *e);

@@ -166,7 +166,7 @@ static int await_end(struct hutch *h, const char *name, const struct ask *q,
 	auto_fd int fd = -1;
 	int r = ask(h, name, q, &fd, e);
 
-	r = r < 0 ? r : kcall_await_end(h, name, fd, timeout_ms, &rec, e);
+	r = r < 0 ? r : kcall_await_end(h, name, NULL, fd, timeout_ms, &rec, e);
 	if (r == 0 && ret)
 		*ret = take_ptr(&rec);
 	return r;
@@ -177,7 +177,7 @@ static int ready_never(struct hutch *h, const char *name, int timeout_ms,
 		       struct err *e)
 {
 	AUTO(record_freep) struct hutch_record *rec = NULL;
-	int r = kcall_await_end(h, name, -1, timeout_ms, &rec, e);
+	int r = kcall_await_end(h, name, NULL, -1, timeout_ms, &rec, e);
 
 	return r < 0 ? r : kcall_ended(rec, e);
 }
@@ -216,6 +216,49 @@ int hutch_wait(struct hutch *h, const char *name, enum hutch_wait what,
 		return err_set(err_of(e), -EINVAL, "wait: %d is not known",
 			       (int)what);
 	}
+}
+
+/* A record has no copy constructor but its JSON. */
+static int give_record(const struct hutch_record *rec,
+		       struct hutch_record **ret, struct err *e)
+{
+	auto_free char *json = NULL;
+
+	if (!ret)
+		return 0;
+	json = hutch_record_json(rec);
+	if (!json)
+		return err_set(e, -ENOMEM, "no memory");
+	return record_parse(json, strlen(json), ret, e);
+}
+
+/* The keeper had no room for us when it started: by name, with care. */
+static int ask_again(struct hutch *h, struct hutch_vm *vm, struct err *e)
+{
+	static const struct ask q = { "wait", "for", "exit" };
+	AUTO(record_freep) struct hutch_record *rec = NULL;
+	int r = vmdir_read(h, vm->name, &rec, e);
+
+	if (r < 0 || strcmp(rec->id, vm->id) != 0)
+		return r;
+	return ask(h, vm->name, &q, &vm->keeper_fd, e);
+}
+
+int hutch_vm_wait(struct hutch *h, struct hutch_vm *vm, int timeout_ms,
+		  struct hutch_record **ret, struct hutch_err *e)
+{
+	int r = 0;
+
+	if (!vm->rec && vm->keeper_fd < 0)
+		r = ask_again(h, vm, err_of(e));
+	if (r == 0 && !vm->rec)
+		r = kcall_await_end(h, vm->name, vm->id, vm->keeper_fd,
+				    timeout_ms, &vm->rec, err_of(e));
+	if (r < 0)
+		return r;
+	if (vm->keeper_fd >= 0)
+		(void)close(take_fd(&vm->keeper_fd));
+	return give_record(vm->rec, ret, err_of(e));
 }
 
 /* ---- Ending ---- */

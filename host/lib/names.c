@@ -33,6 +33,13 @@ static const char *const reason_names[] = {
 	[HUTCH_REASON_VMM_CRASH] = "vmm-crash",
 	[HUTCH_REASON_HOST_ERROR] = "host-error",
 	[HUTCH_REASON_LOST] = "lost",
+	[HUTCH_REASON_IDLE] = "idle-timeout",
+};
+
+static const char *const process_state_names[] = {
+	[HUTCH_PROCESS_RUNNING] = "running",
+	[HUTCH_PROCESS_LINGERING] = "lingering",
+	[HUTCH_PROCESS_EXITED] = "exited",
 };
 
 const char *hutch_state_name(enum hutch_state state)
@@ -48,6 +55,14 @@ const char *hutch_reason_name(enum hutch_reason reason)
 	return (unsigned int)reason >= ARRAY_LEN(reason_names)
 		       ? "?"
 		       : reason_names[reason];
+}
+
+const char *hutch_process_state_name(enum hutch_process_state state)
+{
+	if ((unsigned int)state >= ARRAY_LEN(process_state_names) ||
+	    !process_state_names[state])
+		return "?";
+	return process_state_names[state];
 }
 
 static int find(const char *s, const char *const *names, size_t n)

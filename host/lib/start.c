@@ -22,6 +22,7 @@
 #include "host/lib/dirs.h"
 #include "host/lib/execmsg.h"
 #include "host/lib/internal.h"
+#include "host/lib/kcall.h"
 #include "host/lib/record.h"
 #include "host/lib/launch.h"
 #include "host/lib/vmdir.h"
@@ -197,12 +198,14 @@ static int make_record(const struct hutch_start_opts *o, const char *name,
  * @fd:		By enum launch_fd; -1: not given
  * @start_fd:	Our end: the keeper says here whether it has started the VM
  * @lifeline:	Our end: closing it ends the VM
+ * @id:		Of the VM
  */
 struct gift {
 	int fd[LAUNCH_N_FDS];
 	int start_fd;
 	int lifeline;
 	char *path[LAUNCH_N_PATHS];
+	char id[HUTCH_ID_LEN + 1];
 };
 
 static void gift_done(struct gift *g)
@@ -354,6 +357,7 @@ static int prepare(struct hutch *h, const struct hutch_start_opts *o,
 
 	if (r < 0)
 		return err_set(e, r, "no memory");
+	memcpy(g->id, rec->id, sizeof(g->id));
 	r = vmdir_make_state(h, d, e);
 	r = r < 0 ? r : give_boot(o, rec->hostname, g, e);
 	r = r < 0 ? r : give_main(o, g, e);
@@ -407,8 +411,13 @@ static int start_vm(struct hutch *h, const struct hutch_start_opts *o,
 	if (r == 0)
 		r = start_locked(h, o, &d, &g, e);
 	if (r == 0) {
+		struct err ignored;
+
 		(void)snprintf(vm->name, sizeof(vm->name), "%s", d.name);
+		memcpy(vm->id, g.id, sizeof(vm->id));
 		vm->lifeline = take_fd(&g.lifeline);
+		vm->keeper_fd = kcall_send(g.fd[LAUNCH_FD_RUN], "wait", "for",
+					   "exit", &ignored);
 	}
 	gift_done(&g);
 	vmdir_close(&d);
@@ -430,6 +439,7 @@ int hutch_start(struct hutch *h, const struct hutch_start_opts *opts,
 	if (!vm)
 		return err_set(err_of(e), -ENOMEM, "no memory");
 	vm->lifeline = -1;
+	vm->keeper_fd = -1;
 	r = start_vm(h, &o, vm, err_of(e));
 	if (r == 0 && o.wait == HUTCH_WAIT_READY)
 		r = hutch_wait(h, vm->name, HUTCH_WAIT_READY, -1, NULL, e);
@@ -446,11 +456,19 @@ const char *hutch_vm_name(const struct hutch_vm *vm)
 	return vm->name;
 }
 
+const char *hutch_vm_id(const struct hutch_vm *vm)
+{
+	return vm->id;
+}
+
 void hutch_vm_close(struct hutch_vm *vm)
 {
 	if (!vm)
 		return;
 	if (vm->lifeline >= 0)
 		(void)close(vm->lifeline);
+	if (vm->keeper_fd >= 0)
+		(void)close(vm->keeper_fd);
+	hutch_record_free(vm->rec);
 	free(vm);
 }
