@@ -2,7 +2,8 @@
 /*
  * common/wire.h - the protocol between a host client and the guest's agent
  *
- * docs/protocol.md is the document; this is its C.  Both ends parse with it,
+ * docs/protocol.md is the document; this is its C, and wire_proc.h that of
+ * the requests about processes.  Both ends parse with it,
  * and each treats what comes from the other as hostile.
  *
  * A connection carries frames: struct wire_hdr, then the payload.  The client
@@ -46,6 +47,15 @@
 #define WIRE_SENTENCE_MAX 1023u
 #define WIRE_SIGNAL_MAX   64u
 #define WIRE_GRACE_MAX_MS 86400000u
+#define WIRE_RING_MIN     4096u /* output kept of a stream, bytes */
+#define WIRE_RING_MAX     (64u << 20)
+#define WIRE_RING_DEFAULT (1u << 20)
+#define WIRE_MEMORY_MIN   (1ull << 20) /* a memory limit, bytes */
+#define WIRE_WEIGHT_MAX   10000u
+#define WIRE_WEIGHT       100u /* what 0 means */
+
+/* With KEEP_HEAD, the latest bytes that are kept besides the first ones. */
+#define WIRE_RING_TAIL (64u << 10)
 
 /*
  * A client may have sent at most this many bytes of STDIN more than the
@@ -63,8 +73,13 @@ enum wire_type {
 	WIRE_SHUTDOWN = 0x12, /* DONE, then the VM powers off */
 	WIRE_CLOCK = 0x13,    /* DONE */
 	WIRE_STAT = 0x14,     /* no payload; STAT_ANSWER */
+	WIRE_ATTACH = 0x15,   /* this and the next four: wire_proc.h */
+	WIRE_LIST = 0x16,
+	WIRE_KILL = 0x17,
+	WIRE_DROP = 0x18,
+	WIRE_WAIT_PORT = 0x19,
 
-	/* Client to agent after EXEC. */
+	/* Client to agent after EXEC and ATTACH. */
 	WIRE_STDIN = 0x20,       /* payload: 1 to WIRE_DATA_MAX bytes */
 	WIRE_STDIN_CLOSE = 0x21, /* no payload */
 	WIRE_SIGNAL = 0x22,
@@ -82,6 +97,8 @@ enum wire_type {
 	WIRE_DONE = 0x46, /* no payload */
 	WIRE_STAT_ANSWER = 0x47,
 	WIRE_STDIN_ACK = 0x48,
+	WIRE_TRUNCATED = 0x49, /* wire_proc.h */
+	WIRE_PROCESS = 0x4a,
 
 	/* The file /.hutch/boot is one frame of this type. */
 	WIRE_BOOT = 0x60
@@ -97,8 +114,8 @@ _Static_assert(sizeof(struct wire_hdr) == 8, "wire layout is ABI");
 
 #define WIRE_HDR_LEN sizeof(struct wire_hdr)
 
-/* Header and cursor of a STDOUT or STDERR frame. */
-#define WIRE_OUTPUT_HEAD (WIRE_HDR_LEN + 8)
+/* Header, cursor and time of a STDOUT or STDERR frame. */
+#define WIRE_OUTPUT_HEAD (WIRE_HDR_LEN + 16)
 
 /** struct wire_hello - HELLO; @reserved must be 0, features announce */
 struct wire_hello {
@@ -125,10 +142,12 @@ struct msg_hello {
 #define WIRE_EXEC_STDIN       0x02u /* STDIN will come; else end of file */
 #define WIRE_EXEC_STDOUT_NULL 0x04u
 #define WIRE_EXEC_STDERR_NULL 0x08u
-#define WIRE_EXEC_COMBINED    0x10u /* stderr goes where stdout goes */
-#define WIRE_EXEC_MAIN        0x20u /* its end is the event MAIN_ENDED */
-#define WIRE_EXEC_ENV_CLEAR   0x40u /* only what the request says, and PATH */
-#define WIRE_EXEC_FLAGS       0x7fu
+#define WIRE_EXEC_COMBINED    0x10u  /* stderr goes where stdout goes */
+#define WIRE_EXEC_MAIN        0x20u  /* its end is the event MAIN_ENDED */
+#define WIRE_EXEC_ENV_CLEAR   0x40u  /* only what the request says, and PATH */
+#define WIRE_EXEC_DETACH      0x80u  /* STARTED is the last frame */
+#define WIRE_EXEC_KEEP_HEAD   0x100u /* of what overflows keep the start */
+#define WIRE_EXEC_FLAGS       0x1ffu
 
 /**
  * struct wire_exec - Fixed part of EXEC
@@ -144,8 +163,13 @@ struct wire_exec {
 	le32 argc;
 	le32 envc;
 	le32 reserved;
+	le32 ring;
+	le32 pids;
+	le64 memory;
+	le32 cpu_weight;
+	le32 reserved2;
 };
-_Static_assert(sizeof(struct wire_exec) == 32, "wire layout is ABI");
+_Static_assert(sizeof(struct wire_exec) == 56, "wire layout is ABI");
 
 /**
  * struct msg_exec - EXEC
@@ -156,6 +180,10 @@ _Static_assert(sizeof(struct wire_exec) == 32, "wire layout is ABI");
  * @rows:	Likewise
  * @argc:	1 to WIRE_ARGC_MAX
  * @envc:	0 to WIRE_ENVC_MAX
+ * @ring:	Bytes kept of each stream; 0 for WIRE_RING_DEFAULT
+ * @pids:	Processes and threads at a time; 0 for no limit
+ * @memory:	Bytes; 0 for no limit
+ * @cpu_weight:	1 to WIRE_WEIGHT_MAX; 0 for WIRE_WEIGHT
  * @id:		A name as words_name_ok() has it; "" and the agent makes one
  * @user:	"uid", "uid:gid", "name", "name:group"; "" for the sandbox's
  * @cwd:	Absolute; "" for the sandbox's
@@ -172,6 +200,10 @@ struct msg_exec {
 	uint16_t rows;
 	uint32_t argc;
 	uint32_t envc;
+	uint32_t ring;
+	uint32_t pids;
+	uint64_t memory;
+	uint32_t cpu_weight;
 	const char *id;
 	const char *user;
 	const char *cwd;
@@ -206,18 +238,25 @@ struct msg_resize {
 	uint16_t rows;
 };
 
-/** struct msg_started - STARTED: le32 pid, le32 reserved, string id */
+/**
+ * struct msg_started - STARTED: le32 pid, le32 reserved, le64 start, string id
+ * @start_ns:	Since 1970, as all times of the agent; by the guest's clock
+ */
 struct msg_started {
 	uint32_t pid;
+	uint64_t start_ns;
 	const char *id;
 };
 
 /**
- * struct msg_output - STDOUT, STDERR: le64 cursor, 1 to WIRE_DATA_MAX bytes
+ * struct msg_output - STDOUT, STDERR: le64 cursor, le64 time, then the bytes
  * @cursor:	Bytes of this stream before this frame's
+ * @time_ns:	When the agent read them
+ * @len:	1 to WIRE_DATA_MAX
  */
 struct msg_output {
 	uint64_t cursor;
+	uint64_t time_ns;
 	const void *data;
 	size_t len;
 };
@@ -246,13 +285,18 @@ struct wire_exit {
 	le32 reserved;
 	le64 stdout_total;
 	le64 stderr_total;
+	le64 stdout_cut;
+	le64 stderr_cut;
+	le64 end_ns;
 };
-_Static_assert(sizeof(struct wire_exit) == 32, "wire layout is ABI");
+_Static_assert(sizeof(struct wire_exit) == 56, "wire layout is ABI");
 
 /**
  * struct msg_exit - EXIT
  * @value:	Exit code 0 to 255, or signal 1 to 64
- * @stdout_total:	Bytes that STDOUT frames carried, for a check
+ * @stdout_total:	Bytes that the process wrote there, for a check
+ * @stdout_cut:	Of these, bytes that ATTACH can no longer have
+ * @end_ns:	When the process ended
  */
 struct msg_exit {
 	enum wire_how how;
@@ -261,6 +305,9 @@ struct msg_exit {
 	uint32_t value;
 	uint64_t stdout_total;
 	uint64_t stderr_total;
+	uint64_t stdout_cut;
+	uint64_t stderr_cut;
+	uint64_t end_ns;
 };
 
 enum wire_error_kind {
@@ -268,7 +315,8 @@ enum wire_error_kind {
 	WIRE_ERR_NOT_FOUND = 2,      /* no such program; CLI: 127 */
 	WIRE_ERR_NOT_EXECUTABLE = 3, /* CLI: 126 */
 	WIRE_ERR_BAD_REQUEST = 4,    /* the client's mistake */
-	WIRE_ERR_LIMIT = 5           /* a table is full; try again later */
+	WIRE_ERR_LIMIT = 5,          /* a table is full; try again later */
+	WIRE_ERR_NO_PROCESS = 6      /* no process of that id */
 };
 
 /** struct msg_error - ERROR: le32 errno, le16 kind, le16 reserved, string */
@@ -279,9 +327,21 @@ struct msg_error {
 };
 
 enum wire_event_what {
-	WIRE_EVENT_MAIN_ENDED = 1,  /* and its foreground client has gone */
-	WIRE_EVENT_BOOT_PROBLEM = 2 /* a boot step failed; text says which */
+	WIRE_EVENT_MAIN_ENDED = 1,   /* and its foreground client has gone */
+	WIRE_EVENT_BOOT_PROBLEM = 2, /* a boot step failed; text says which */
+	WIRE_EVENT_PROCESS_STARTED = 3,
+	WIRE_EVENT_PROCESS_EXITED = 4,
+	WIRE_EVENT_OOM = 5, /* id, or "" if it is not known whose it was */
+	WIRE_EVENT_BUSY = 6
 };
+
+/* Value of BUSY. */
+#define WIRE_BUSY_CLIENT  0x1u /* one is attached, by EXEC or ATTACH */
+#define WIRE_BUSY_PROCESS 0x2u /* one runs */
+#define WIRE_BUSY_MAX     0x3u
+
+/* Text of PROCESS_STARTED: argv[0], cut at so many bytes. */
+#define WIRE_EVENT_ARG_MAX 255u
 
 /** struct wire_event - Fixed part of EVENT; then strings id, text */
 struct wire_event {
@@ -290,14 +350,18 @@ struct wire_event {
 	le32 flags;
 	le32 value;
 	le32 reserved;
+	le64 time_ns;
 };
-_Static_assert(sizeof(struct wire_event) == 16, "wire layout is ABI");
+_Static_assert(sizeof(struct wire_event) == 24, "wire layout is ABI");
 
 /**
  * struct msg_event - EVENT
- * @how:	Of MAIN_ENDED, as in EXIT; 0 for others, as @flags and @value
+ * @how:	Of MAIN_ENDED and PROCESS_EXITED, as in EXIT; else 0
+ * @flags:	Likewise; of PROCESS_STARTED WIRE_PROC_MAIN and _PTY
+ * @value:	Likewise; of PROCESS_STARTED the pid; of BUSY WIRE_BUSY_*
+ * @time_ns:	When it happened
  * @id:		Process, or ""
- * @text:	Sentence, or ""
+ * @text:	Sentence, or "", or a program's name
  *
  * What has happened before the EVENTS request is told at once.
  */
@@ -306,6 +370,7 @@ struct msg_event {
 	enum wire_how how;
 	uint32_t flags;
 	uint32_t value;
+	uint64_t time_ns;
 	const char *id;
 	const char *text;
 };

@@ -2,7 +2,8 @@
 /* common/wire_put.c - compose frames of the agent protocol; see wire.h */
 #include <string.h>
 
-#include "common/wire.h"
+#include "common/wire_check.h"
+#include "common/wire_proc.h"
 
 void wire_head_put(struct wr *wr, enum wire_type type, size_t len)
 {
@@ -15,26 +16,6 @@ void wire_head_put(struct wr *wr, enum wire_type type, size_t len)
 void wire_empty_put(struct wr *wr, enum wire_type type)
 {
 	wire_head_put(wr, type, 0);
-}
-
-static size_t str_size(const char *s)
-{
-	return 4 + strlen(s) + 1;
-}
-
-static size_t strs_size(const char **v, uint32_t n)
-{
-	size_t size = 0;
-
-	for (uint32_t i = 0; i < n; i++)
-		size += str_size(v[i]);
-	return size;
-}
-
-static void strs_put(struct wr *wr, const char **v, uint32_t n)
-{
-	for (uint32_t i = 0; i < n; i++)
-		wr_str(wr, v[i]);
 }
 
 /* Where a frame too large for the protocol is refused, not just by a cap. */
@@ -59,9 +40,10 @@ void wire_hello_put(struct wr *wr, const struct msg_hello *m)
 
 size_t wire_exec_size(const struct msg_exec *m)
 {
-	return WIRE_HDR_LEN + sizeof(struct wire_exec) + str_size(m->id) +
-	       str_size(m->user) + str_size(m->cwd) +
-	       strs_size(m->argv, m->argc) + strs_size(m->env, m->envc);
+	return WIRE_HDR_LEN + sizeof(struct wire_exec) + wire_str_size(m->id) +
+	       wire_str_size(m->user) + wire_str_size(m->cwd) +
+	       wire_strs_size(m->argv, m->argc) +
+	       wire_strs_size(m->env, m->envc);
 }
 
 void wire_exec_put(struct wr *wr, const struct msg_exec *m)
@@ -76,11 +58,16 @@ void wire_exec_put(struct wr *wr, const struct msg_exec *m)
 	wr_le32(wr, m->argc);
 	wr_le32(wr, m->envc);
 	wr_le32(wr, 0);
+	wr_le32(wr, m->ring);
+	wr_le32(wr, m->pids);
+	wr_le64(wr, m->memory);
+	wr_le32(wr, m->cpu_weight);
+	wr_le32(wr, 0);
 	wr_str(wr, m->id);
 	wr_str(wr, m->user);
 	wr_str(wr, m->cwd);
-	strs_put(wr, m->argv, m->argc);
-	strs_put(wr, m->env, m->envc);
+	wire_strs_put(wr, m->argv, m->argc);
+	wire_strs_put(wr, m->env, m->envc);
 }
 
 void wire_shutdown_put(struct wr *wr, const struct msg_shutdown *m)
@@ -120,9 +107,10 @@ void wire_stdin_put(struct wr *wr, const void *data, size_t len)
 
 void wire_started_put(struct wr *wr, const struct msg_started *m)
 {
-	wire_head_put(wr, WIRE_STARTED, 8 + str_size(m->id));
+	wire_head_put(wr, WIRE_STARTED, 16 + wire_str_size(m->id));
 	wr_le32(wr, m->pid);
 	wr_le32(wr, 0);
+	wr_le64(wr, m->start_ns);
 	wr_str(wr, m->id);
 }
 
@@ -130,8 +118,9 @@ void wire_output_put(struct wr *wr, enum wire_type type,
 		     const struct msg_output *m)
 {
 	bug_on(m->len == 0 || m->len > WIRE_DATA_MAX);
-	wire_head_put(wr, type, 8 + m->len);
+	wire_head_put(wr, type, 16 + m->len);
 	wr_le64(wr, m->cursor);
+	wr_le64(wr, m->time_ns);
 	wr_bytes(wr, m->data, m->len);
 }
 
@@ -145,11 +134,14 @@ void wire_exit_put(struct wr *wr, const struct msg_exit *m)
 	wr_le32(wr, 0);
 	wr_le64(wr, m->stdout_total);
 	wr_le64(wr, m->stderr_total);
+	wr_le64(wr, m->stdout_cut);
+	wr_le64(wr, m->stderr_cut);
+	wr_le64(wr, m->end_ns);
 }
 
 void wire_error_put(struct wr *wr, const struct msg_error *m)
 {
-	wire_head_put(wr, WIRE_ERROR, 8 + str_size(m->sentence));
+	wire_head_put(wr, WIRE_ERROR, 8 + wire_str_size(m->sentence));
 	wr_le32(wr, m->code);
 	wr_le16(wr, (uint16_t)m->kind);
 	wr_le16(wr, 0);
@@ -159,13 +151,14 @@ void wire_error_put(struct wr *wr, const struct msg_error *m)
 void wire_event_put(struct wr *wr, const struct msg_event *m)
 {
 	wire_head_put(wr, WIRE_EVENT,
-		      sizeof(struct wire_event) + str_size(m->id) +
-			      str_size(m->text));
+		      sizeof(struct wire_event) + wire_str_size(m->id) +
+			      wire_str_size(m->text));
 	wr_le16(wr, (uint16_t)m->what);
 	wr_le16(wr, (uint16_t)m->how);
 	wr_le32(wr, m->flags);
 	wr_le32(wr, m->value);
 	wr_le32(wr, 0);
+	wr_le64(wr, m->time_ns);
 	wr_str(wr, m->id);
 	wr_str(wr, m->text);
 }
@@ -193,15 +186,15 @@ void wire_stdin_ack_put(struct wr *wr, const struct msg_stdin_ack *m)
 
 static size_t mount_size(const struct msg_mount *m)
 {
-	return 4 + str_size(m->type) + str_size(m->source) +
-	       str_size(m->target) + str_size(m->options);
+	return 4 + wire_str_size(m->type) + wire_str_size(m->source) +
+	       wire_str_size(m->target) + wire_str_size(m->options);
 }
 
 size_t wire_boot_size(const struct msg_boot *m)
 {
 	size_t size = WIRE_HDR_LEN + sizeof(struct wire_boot) +
-		      str_size(m->hostname) + str_size(m->cwd) +
-		      str_size(m->user) + strs_size(m->env, m->envc);
+		      wire_str_size(m->hostname) + wire_str_size(m->cwd) +
+		      wire_str_size(m->user) + wire_strs_size(m->env, m->envc);
 
 	for (uint32_t i = 0; i < m->n_mounts; i++)
 		size += mount_size(&m->mounts[i]);
@@ -221,7 +214,7 @@ void wire_boot_put(struct wr *wr, const struct msg_boot *m)
 	wr_str(wr, m->hostname);
 	wr_str(wr, m->cwd);
 	wr_str(wr, m->user);
-	strs_put(wr, m->env, m->envc);
+	wire_strs_put(wr, m->env, m->envc);
 	for (uint32_t i = 0; i < m->n_mounts; i++) {
 		const struct msg_mount *mt = &m->mounts[i];
 

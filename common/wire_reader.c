@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "common/rd.h"
-#include "common/wire.h"
+#include "common/wire_proc.h"
 
 /* Grown to at least this, and held while anything is unread. */
 #define READER_MIN 4096u
@@ -33,6 +33,10 @@ struct type_rule {
 	const char *name;
 };
 
+/* Behind @fixed bytes an id of 1 to WIRE_ID_MAX bytes: the payload's length. */
+#define ID_MIN(fixed) ((fixed) + 6u)
+#define ID_MAX(fixed) ((fixed) + 5u + WIRE_ID_MAX)
+
 static const struct type_rule rules[] = {
 	{ WIRE_HELLO, C | A, 16, 16, "HELLO" },
 	{ WIRE_EXEC, C, sizeof(struct wire_exec), WIRE_MSG_MAX, "EXEC" },
@@ -40,24 +44,33 @@ static const struct type_rule rules[] = {
 	{ WIRE_SHUTDOWN, C, 8, 8, "SHUTDOWN" },
 	{ WIRE_CLOCK, C, 8, 8, "CLOCK" },
 	{ WIRE_STAT, C, 0, 0, "STAT" },
+	{ WIRE_ATTACH, C, ID_MIN(24), ID_MAX(24), "ATTACH" },
+	{ WIRE_LIST, C, 13, ID_MAX(8), "LIST" },
+	{ WIRE_KILL, C, ID_MIN(16), ID_MAX(16), "KILL" },
+	{ WIRE_DROP, C, ID_MIN(0), ID_MAX(0), "DROP" },
+	{ WIRE_WAIT_PORT, C, 13, ID_MAX(8), "WAIT_PORT" },
 	{ WIRE_STDIN, C, 1, WIRE_DATA_MAX, "STDIN" },
 	{ WIRE_STDIN_CLOSE, C, 0, 0, "STDIN_CLOSE" },
 	{ WIRE_SIGNAL, C, 8, 8, "SIGNAL" },
 	{ WIRE_RESIZE, C, 4, 4, "RESIZE" },
 	{ WIRE_CLOSE_STDOUT, C, 0, 0, "CLOSE_STDOUT" },
 	{ WIRE_CLOSE_STDERR, C, 0, 0, "CLOSE_STDERR" },
-	{ WIRE_STARTED, A, 13, 13 + WIRE_ID_MAX, "STARTED" },
-	{ WIRE_STDOUT, A, 9, 8 + WIRE_DATA_MAX, "STDOUT" },
-	{ WIRE_STDERR, A, 9, 8 + WIRE_DATA_MAX, "STDERR" },
-	{ WIRE_EXIT, A, 32, 32, "EXIT" },
+	{ WIRE_STARTED, A, ID_MIN(16), ID_MAX(16), "STARTED" },
+	{ WIRE_STDOUT, A, 17, 16 + WIRE_DATA_MAX, "STDOUT" },
+	{ WIRE_STDERR, A, 17, 16 + WIRE_DATA_MAX, "STDERR" },
+	{ WIRE_EXIT, A, 56, 56, "EXIT" },
 	{ WIRE_ERROR, A, 13, 13 + WIRE_SENTENCE_MAX, "ERROR" },
-	{ WIRE_EVENT, A, 26, 26 + WIRE_ID_MAX + WIRE_SENTENCE_MAX, "EVENT" },
+	{ WIRE_EVENT, A, 34, 34 + WIRE_ID_MAX + WIRE_SENTENCE_MAX, "EVENT" },
 	{ WIRE_DONE, A, 0, 0, "DONE" },
 	{ WIRE_STAT_ANSWER, A, 48, 48, "STAT_ANSWER" },
 	{ WIRE_STDIN_ACK, A, 16, 16, "STDIN_ACK" },
+	{ WIRE_TRUNCATED, A, 24, 24, "TRUNCATED" },
+	{ WIRE_PROCESS, A, ID_MIN(104) + 10, WIRE_PROCESS_MAX, "PROCESS" },
 	{ WIRE_BOOT, F, sizeof(struct wire_boot), WIRE_MSG_MAX, "BOOT" },
 };
 
+#undef ID_MIN
+#undef ID_MAX
 #undef C
 #undef A
 #undef F

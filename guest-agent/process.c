@@ -7,6 +7,7 @@
 
 #include "guest-agent/agent.h"
 #include "guest-agent/cgroup.h"
+#include "guest-agent/clock.h"
 #include "guest-agent/conn.h"
 #include "guest-agent/oom.h"
 #include "guest-agent/process.h"
@@ -91,6 +92,7 @@ static void fill_exit(const struct proc *p, struct msg_exit *m)
 						 : WIRE_STATE_LINGERING,
 		.stdout_total = p->out[0].total,
 		.stderr_total = p->out[1].total,
+		.end_ns = p->ended_ns,
 	};
 	if (WIFSIGNALED(p->status)) {
 		m->how = WIRE_HOW_SIGNALLED;
@@ -123,6 +125,7 @@ static void tell_main_ended(struct proc *p)
 					  .how = m.how,
 					  .flags = m.flags,
 					  .value = m.value,
+					  .time_ns = m.end_ns,
 					  .id = main->id,
 					  .text = "" };
 	request_tell(p->a, &main->event);
@@ -231,6 +234,7 @@ void proc_reaped(struct agent *a, pid_t pid, int status)
 	/* Open yet: somebody took it from the child.  It has nothing to say. */
 	watch_close(&p->report);
 	p->status = status;
+	p->ended_ns = clock_wall_ns();
 	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && !p->sent_kill)
 		p->oom = oom_killed(pid, p->start_ns);
 	settle(p);

@@ -42,6 +42,7 @@ enum proc_state {
  * @master:	Terminal, for its size; -1 if there is none.  Borrowed from
  *		out[0]
  * @start_ns:	CLOCK_MONOTONIC
+ * @started_ns:	The same by CLOCK_REALTIME; @ended_ns likewise
  * @status:	As waitpid() gave it, from LINGERING on
  */
 struct proc {
@@ -62,6 +63,8 @@ struct proc {
 	struct loop_timer timer;
 	uint64_t grace_ns;
 	uint64_t start_ns;
+	uint64_t started_ns;
+	uint64_t ended_ns;
 	int status;
 	struct out_stream out[2];
 	struct in_stream in;

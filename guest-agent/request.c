@@ -7,12 +7,11 @@
 #include <time.h>
 
 #include "guest-agent/agent.h"
+#include "guest-agent/clock.h"
 #include "guest-agent/conn.h"
 #include "guest-agent/process.h"
 #include "guest-agent/request.h"
 #include "guest-agent/shutdown.h"
-
-#define NS_PER_S 1000000000ull
 
 static int send_empty(struct conn *c, enum wire_type type)
 {
@@ -46,7 +45,7 @@ static int on_hello(struct conn *c, const struct wire_frame *f, struct err *e)
 
 static void send_event(struct conn *c, const struct msg_event *m)
 {
-	uint8_t buf[WIRE_HDR_LEN + sizeof(struct wire_event) + 16 +
+	uint8_t buf[WIRE_HDR_LEN + sizeof(struct wire_event) + 24 +
 		    WIRE_ID_MAX + ERR_MSG_MAX];
 	struct wr wr = wr_init(buf, sizeof(buf));
 
@@ -74,6 +73,7 @@ static int on_events(struct conn *c)
 	if (*a->boot_problem) {
 		send_event(c,
 			   &(struct msg_event){ .what = WIRE_EVENT_BOOT_PROBLEM,
+						.time_ns = clock_wall_ns(),
 						.id = "",
 						.text = a->boot_problem });
 	}
@@ -116,14 +116,6 @@ static int on_clock(struct conn *c, const struct wire_frame *f, struct err *e)
 	return 0;
 }
 
-static uint64_t clock_ns(clockid_t id)
-{
-	struct timespec ts = { 0 };
-
-	(void)clock_gettime(id, &ts);
-	return (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
-}
-
 /* What the kernel thinks could be had without swapping, from meminfo. */
 static uint64_t mem_available(const struct sysinfo *si)
 {
@@ -143,7 +135,7 @@ static int on_stat(struct conn *c)
 	uint8_t buf[WIRE_HDR_LEN + sizeof(struct wire_stat)];
 	struct wr wr = wr_init(buf, sizeof(buf));
 	struct sysinfo si = { 0 };
-	struct msg_stat m = { .uptime_ns = clock_ns(CLOCK_BOOTTIME) };
+	struct msg_stat m = { .uptime_ns = clock_read_ns(CLOCK_BOOTTIME) };
 
 	(void)sysinfo(&si);
 	m.mem_total = (uint64_t)si.totalram * si.mem_unit;

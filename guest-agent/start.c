@@ -10,6 +10,7 @@
 #include "guest-agent/agent.h"
 #include "guest-agent/cgroup.h"
 #include "guest-agent/child.h"
+#include "guest-agent/clock.h"
 #include "guest-agent/conn.h"
 #include "guest-agent/process.h"
 #include "guest-agent/pty.h"
@@ -217,6 +218,7 @@ static struct proc *proc_new(struct agent *a, const struct msg_exec *m)
 	p->cgroup_fd = -1;
 	p->grace_ns = m->grace_ms * NS_PER_MS;
 	p->start_ns = loop_now_ns();
+	p->started_ns = clock_wall_ns();
 	for (int i = 0; i < 2; i++) {
 		p->out[i].p = p;
 		p->out[i].fd = -1;
@@ -392,13 +394,14 @@ int proc_start(struct conn *c, const struct msg_exec *m,
 
 static void send_started(struct proc *p)
 {
-	uint8_t buf[WIRE_HDR_LEN + 16 + WIRE_ID_MAX];
+	uint8_t buf[WIRE_HDR_LEN + 24 + WIRE_ID_MAX];
 	struct wr wr = wr_init(buf, sizeof(buf));
 
 	p->state = PROC_RUNNING;
 	if (!p->conn)
 		return;
 	wire_started_put(&wr, &(struct msg_started){ .pid = (uint32_t)p->pid,
+						     .start_ns = p->started_ns,
 						     .id = p->id });
 	(void)conn_send(p->conn, buf, wr.len);
 }

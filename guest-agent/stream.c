@@ -6,6 +6,7 @@
 #include <termios.h>
 
 #include "guest-agent/agent.h"
+#include "guest-agent/clock.h"
 #include "guest-agent/conn.h"
 #include "guest-agent/process.h"
 #include "guest-agent/stream.h"
@@ -76,8 +77,9 @@ static void deliver(struct out_stream *s, size_t n)
 
 	s->total += n;
 	if (s->p->conn) {
-		wire_head_put(&wr, s->type, 8 + n);
+		wire_head_put(&wr, s->type, 16 + n);
 		wr_le64(&wr, cursor);
+		wr_le64(&wr, clock_wall_ns());
 		if (conn_send(s->p->conn, a->scratch, WIRE_OUTPUT_HEAD + n) ==
 		    0)
 			return;

@@ -46,7 +46,7 @@ static void check_event(const struct hutch_exec_event *ev, size_t got[2])
 	}
 }
 
-/* What EXIT, the last 32 bytes that were taken in, says of the totals. */
+/* What EXIT, the last 56 bytes that were taken in, says of the totals. */
 static void check_exit(const uint8_t *data, size_t len, const size_t got[2])
 {
 	/* Found from behind: an input may have more than one. */

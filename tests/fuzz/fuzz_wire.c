@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "common/wire.h"
+#include "common/wire_proc.h"
 #include "tests/fuzz/fuzz.h"
 
 /* A frame that was accepted, and the same composed again. */
@@ -71,6 +71,21 @@ static int again_boot(const struct wire_frame *f, struct wr *wr, struct err *e)
 	return r;
 }
 
+static int again_process(const struct wire_frame *f, struct wr *wr,
+			 struct err *e)
+{
+	struct msg_process m;
+	int r = wire_process_parse(f->data, f->len, &m, e);
+
+	if (r == 0) {
+		bug_on(wire_process_size(&m) != WIRE_HDR_LEN + f->len);
+		wire_process_put(wr, &m);
+		same(f, wr);
+		wire_process_done(&m);
+	}
+	return r;
+}
+
 static int again(const struct wire_frame *f, uint8_t *buf)
 {
 	struct wr wr = wr_init(buf, WIRE_HDR_LEN + f->len);
@@ -96,6 +111,21 @@ static int again(const struct wire_frame *f, uint8_t *buf)
 	case WIRE_RESIZE:
 		AGAIN(resize);
 		break;
+	case WIRE_ATTACH:
+		AGAIN(attach);
+		break;
+	case WIRE_LIST:
+		AGAIN(list);
+		break;
+	case WIRE_KILL:
+		AGAIN(kill);
+		break;
+	case WIRE_DROP:
+		AGAIN(drop);
+		break;
+	case WIRE_WAIT_PORT:
+		AGAIN(wait_port);
+		break;
 	case WIRE_STARTED:
 		AGAIN(started);
 		break;
@@ -117,6 +147,12 @@ static int again(const struct wire_frame *f, uint8_t *buf)
 		break;
 	case WIRE_STDIN_ACK:
 		AGAIN(stdin_ack);
+		break;
+	case WIRE_TRUNCATED:
+		AGAIN(truncated);
+		break;
+	case WIRE_PROCESS:
+		r = again_process(f, &wr, &e);
 		break;
 	case WIRE_BOOT:
 		r = again_boot(f, &wr, &e);

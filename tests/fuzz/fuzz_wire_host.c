@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 
 #include "common/io.h"
+#include "common/wire_proc.h"
 #include "host/lib/conn.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -28,6 +29,8 @@ static void take(const struct wire_frame *f)
 		struct msg_event event;
 		struct msg_stat stat;
 		struct msg_stdin_ack ack;
+		struct msg_truncated truncated;
+		struct msg_process process;
 	} m;
 	int r = 0;
 
@@ -53,6 +56,14 @@ static void take(const struct wire_frame *f)
 		break;
 	case WIRE_STDIN_ACK:
 		r = wire_stdin_ack_parse(f->data, f->len, &m.ack, &e);
+		break;
+	case WIRE_TRUNCATED:
+		r = wire_truncated_parse(f->data, f->len, &m.truncated, &e);
+		break;
+	case WIRE_PROCESS:
+		r = wire_process_parse(f->data, f->len, &m.process, &e);
+		if (r == 0)
+			wire_process_done(&m.process);
 		break;
 	default:
 		break;

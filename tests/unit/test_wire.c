@@ -6,18 +6,50 @@
 #include <string.h>
 
 #include "common/io.h"
-#include "common/wire.h"
+#include "common/wire_proc.h"
 #include "tests/lib/check_main.h"
 
 #define FRAME_CAP 4096u
+
+#define START_NS 1700000000000000000ull
+#define END_NS   1700000001500000000ull
 
 static const char *argv_example[] = { "sh", "-c", "exit 7", NULL };
 static const char *env_example[] = { "LANG=C", NULL };
 
 static const struct msg_exec exec_example = {
-	.flags = WIRE_EXEC_STDIN | WIRE_EXEC_MAIN,
+	.flags = WIRE_EXEC_STDIN | WIRE_EXEC_MAIN | WIRE_EXEC_KEEP_HEAD,
 	.grace_ms = 5000,
 	.timeout_ms = 60000,
+	.argc = 3,
+	.envc = 1,
+	.ring = 4096,
+	.pids = 64,
+	.memory = 1 << 20,
+	.cpu_weight = 200,
+	.id = "build-1",
+	.user = "1000:1000",
+	.cwd = "/tmp",
+	.argv = argv_example,
+	.env = env_example,
+};
+
+static const struct msg_process process_example = {
+	.pid = 57,
+	.state = WIRE_PROC_LINGERING,
+	.how = WIRE_HOW_EXITED,
+	.flags = WIRE_PROC_MAIN | WIRE_PROC_FOREGROUND,
+	.value = 7,
+	.start_ns = START_NS,
+	.end_ns = END_NS,
+	.timeout_ms = 60000,
+	.stdout_total = 1024,
+	.stderr_total = 6,
+	.stdout_cut = 1000,
+	.memory = 1 << 20,
+	.pids = 64,
+	.cpu_weight = 200,
+	.attached = 1,
 	.argc = 3,
 	.envc = 1,
 	.id = "build-1",
@@ -72,17 +104,50 @@ SIMPLE(shutdown, shutdown, .grace_ms = 10000)
 SIMPLE(clock, clock, .ns = 1700000000000000000ull)
 SIMPLE(signal, signal, .signo = 2, .scope = WIRE_SCOPE_TREE)
 SIMPLE(resize, resize, .cols = 132, .rows = 43)
-SIMPLE(started, started, .pid = 57, .id = "build-1")
+SIMPLE(started, started, .pid = 57, .start_ns = START_NS, .id = "build-1")
 SIMPLE(exit, exit, .how = WIRE_HOW_EXITED, .state = WIRE_STATE_LINGERING,
-       .value = 7, .stdout_total = 1024, .stderr_total = 6)
+       .value = 7, .stdout_total = 1024, .stderr_total = 6, .stdout_cut = 1000,
+       .end_ns = END_NS)
 SIMPLE(error, error, .code = 2, .kind = WIRE_ERR_NOT_FOUND,
        .sentence = "'foo' is not found")
 SIMPLE(event, event, .what = WIRE_EVENT_MAIN_ENDED, .how = WIRE_HOW_SIGNALLED,
-       .flags = WIRE_EXIT_TIMED_OUT, .value = 9, .id = "build-1", .text = "")
+       .flags = WIRE_EXIT_TIMED_OUT, .value = 9, .time_ns = END_NS,
+       .id = "build-1", .text = "")
 SIMPLE(stat, stat, .uptime_ns = 5000000000, .mem_total = 264241152,
        .mem_available = 240123904, .started = 12, .running = 2, .lingering = 1,
        .exited = 9, .connections = 3)
 SIMPLE(stdin_ack, stdin_ack, .consumed = 65536, .flags = WIRE_ACK_CLOSED)
+
+SIMPLE(attach, attach, .flags = WIRE_ATTACH_FOLLOW | WIRE_ATTACH_BACK,
+       .stdout_from = 262144, .id = "build-1")
+SIMPLE(list, list, .flags = WIRE_LIST_ENV, .id = "")
+SIMPLE(kill, kill, .signo = 15, .scope = WIRE_SCOPE_TREE, .grace_ms = 10000,
+       .id = "build-1")
+SIMPLE(drop, drop, .id = "build-1")
+SIMPLE(wait_port, wait_port, .port = 8080, .id = "web")
+SIMPLE(truncated, truncated, .stream = 1, .cursor = 4096, .lost = 1000)
+
+static void put_process(struct wr *wr)
+{
+	wire_process_put(wr, &process_example);
+}
+
+static int again_process(const void *p, size_t len, struct wr *wr,
+			 struct err *e)
+{
+	struct msg_process m;
+	int r = wire_process_parse(p, len, &m, e);
+
+	if (r < 0)
+		return r;
+	ck_assert_ptr_null(m.argv[m.argc]);
+	ck_assert_ptr_null(m.env[m.envc]);
+	ck_assert_uint_eq(wire_process_size(&m), WIRE_HDR_LEN + len);
+	wire_process_put(wr, &m);
+	wire_process_done(&m);
+	wire_process_done(&m);
+	return 0;
+}
 
 static void put_exec(struct wr *wr)
 {
@@ -140,8 +205,10 @@ static int again_stdin(const void *p, size_t len, struct wr *wr, struct err *e)
 static void put_output(struct wr *wr)
 {
 	wire_output_put(wr, WIRE_STDOUT,
-			&(struct msg_output){
-				.cursor = 1021, .data = "hi\n", .len = 3 });
+			&(struct msg_output){ .cursor = 1021,
+					      .time_ns = START_NS,
+					      .data = "hi\n",
+					      .len = 3 });
 }
 
 static int again_output(const void *p, size_t len, struct wr *wr, struct err *e)
@@ -157,7 +224,9 @@ static int again_output(const void *p, size_t len, struct wr *wr, struct err *e)
 static void put_stderr(struct wr *wr)
 {
 	wire_output_put(wr, WIRE_STDERR,
-			&(struct msg_output){ .data = "oh\n", .len = 3 });
+			&(struct msg_output){ .time_ns = START_NS,
+					      .data = "oh\n",
+					      .len = 3 });
 }
 
 static int again_stderr(const void *p, size_t len, struct wr *wr, struct err *e)
@@ -188,6 +257,11 @@ static const struct example examples[] = {
 	{ WIRE_SHUTDOWN, C, put_shutdown, again_shutdown },
 	{ WIRE_CLOCK, C, put_clock, again_clock },
 	{ WIRE_STAT, C, NULL, NULL },
+	{ WIRE_ATTACH, C, put_attach, again_attach },
+	{ WIRE_LIST, C, put_list, again_list },
+	{ WIRE_KILL, C, put_kill, again_kill },
+	{ WIRE_DROP, C, put_drop, again_drop },
+	{ WIRE_WAIT_PORT, C, put_wait_port, again_wait_port },
 	{ WIRE_STDIN, C, put_stdin, again_stdin },
 	{ WIRE_STDIN_CLOSE, C, NULL, NULL },
 	{ WIRE_SIGNAL, C, put_signal, again_signal },
@@ -203,6 +277,8 @@ static const struct example examples[] = {
 	{ WIRE_DONE, A, NULL, NULL },
 	{ WIRE_STAT_ANSWER, A, put_stat, again_stat },
 	{ WIRE_STDIN_ACK, A, put_stdin_ack, again_stdin_ack },
+	{ WIRE_TRUNCATED, A, put_truncated, again_truncated },
+	{ WIRE_PROCESS, A, put_process, again_process },
 	{ WIRE_BOOT, WIRE_FROM_FILE, put_boot, again_boot },
 };
 
@@ -372,7 +448,7 @@ START_TEST(one_wrong_field_is_refused_by_name)
 		{ WIRE_HELLO, 0, 'h', "magic" },
 		{ WIRE_HELLO, 4, 2, "version 2" },
 		{ WIRE_HELLO, 6, 1, "reserved" },
-		{ WIRE_EXEC, 0, 0x80 | 2, "unknown flags 0x80" },
+		{ WIRE_EXEC, 1, 2, "unknown flags 0x200" },
 		{ WIRE_EXEC, 0, 1 | 4, "PTY excludes" },
 		{ WIRE_EXEC, 0, 1 | 8, "PTY excludes" },
 		{ WIRE_EXEC, 0, 1 | 16, "PTY excludes" },
@@ -385,10 +461,15 @@ START_TEST(one_wrong_field_is_refused_by_name)
 		{ WIRE_EXEC, 22, 1, "arguments, not" },
 		{ WIRE_EXEC, 26, 1, "environment strings, not" },
 		{ WIRE_EXEC, 28, 1, "reserved" },
-		{ WIRE_EXEC, 36, 'B', "id is not" },
-		{ WIRE_EXEC, 62, 't', "cwd is not absolute" },
-		{ WIRE_EXEC, 100, '-', "not KEY=VALUE" },
-		{ WIRE_EXEC, 98, 0, "bad string" },
+		{ WIRE_EXEC, 33, 0x0f, "3840 bytes to keep" },
+		{ WIRE_EXEC, 35, 5, "bytes to keep" },
+		{ WIRE_EXEC, 42, 0x0f, "memory limit" },
+		{ WIRE_EXEC, 50, 1, "cpu weight" },
+		{ WIRE_EXEC, 52, 1, "reserved" },
+		{ WIRE_EXEC, 60, 'B', "id is not" },
+		{ WIRE_EXEC, 86, 't', "cwd is not absolute" },
+		{ WIRE_EXEC, 124, '-', "not KEY=VALUE" },
+		{ WIRE_EXEC, 122, 0, "bad string" },
 		{ WIRE_SHUTDOWN, 3, 0xff, "grace" },
 		{ WIRE_SHUTDOWN, 4, 1, "reserved" },
 		{ WIRE_CLOCK, 7, 0xff, "not a time" },
@@ -400,7 +481,10 @@ START_TEST(one_wrong_field_is_refused_by_name)
 		{ WIRE_RESIZE, 0, 0, "no size" },
 		{ WIRE_RESIZE, 2, 0, "no size" },
 		{ WIRE_STARTED, 4, 1, "reserved" },
-		{ WIRE_STARTED, 12, '/', "not a name" },
+		{ WIRE_STARTED, 15, 0x80, "time" },
+		{ WIRE_STARTED, 20, '/', "not a name" },
+		{ WIRE_STDOUT, 7, 0x80, "cursor" },
+		{ WIRE_STDERR, 15, 0x80, "time" },
 		{ WIRE_EXIT, 0, 0, "unknown end" },
 		{ WIRE_EXIT, 0, 3, "unknown end" },
 		{ WIRE_EXIT, 2, 0, "unknown state" },
@@ -408,20 +492,68 @@ START_TEST(one_wrong_field_is_refused_by_name)
 		{ WIRE_EXIT, 4, 8, "unknown flags" },
 		{ WIRE_EXIT, 9, 1, "out of range" },
 		{ WIRE_EXIT, 12, 1, "reserved" },
+		{ WIRE_EXIT, 34, 1, "bytes cut of 1024" },
+		{ WIRE_EXIT, 40, 7, "7 bytes cut of 6" },
+		{ WIRE_EXIT, 55, 0x80, "time" },
 		{ WIRE_ERROR, 0, 0, "no errno" },
 		{ WIRE_ERROR, 1, 0x10, "no errno" },
 		{ WIRE_ERROR, 4, 0, "unknown kind" },
-		{ WIRE_ERROR, 4, 6, "unknown kind" },
+		{ WIRE_ERROR, 4, 7, "unknown kind" },
 		{ WIRE_ERROR, 6, 1, "reserved" },
 		{ WIRE_EVENT, 0, 0, "unknown event" },
-		{ WIRE_EVENT, 0, 3, "unknown event" },
+		{ WIRE_EVENT, 0, 7, "unknown event" },
 		{ WIRE_EVENT, 0, 2, "no exit status" },
+		{ WIRE_EVENT, 0, 3, "unknown flags" },
+		{ WIRE_EVENT, 0, 5, "no exit status" },
+		{ WIRE_EVENT, 0, 6, "bad BUSY" },
 		{ WIRE_EVENT, 2, 3, "unknown end" },
 		{ WIRE_EVENT, 4, 8, "unknown flags" },
 		{ WIRE_EVENT, 8, 65, "out of range" },
 		{ WIRE_EVENT, 8, 0, "out of range" },
 		{ WIRE_EVENT, 12, 1, "reserved" },
-		{ WIRE_EVENT, 20, '.', "not a name" },
+		{ WIRE_EVENT, 23, 0x80, "time" },
+		{ WIRE_EVENT, 28, '.', "not a name" },
+		{ WIRE_ATTACH, 0, 0x40, "unknown flags 0x40" },
+		{ WIRE_ATTACH, 4, 1, "reserved" },
+		{ WIRE_ATTACH, 28, '.', "not a name" },
+		{ WIRE_LIST, 0, 2, "unknown flags" },
+		{ WIRE_LIST, 4, 1, "reserved" },
+		{ WIRE_KILL, 0, 0, "0 is not 1 to 64" },
+		{ WIRE_KILL, 0, 65, "65 is not 1 to 64" },
+		{ WIRE_KILL, 4, 0, "scope 0" },
+		{ WIRE_KILL, 4, 1, "whole tree" },
+		{ WIRE_KILL, 6, 1, "reserved" },
+		{ WIRE_KILL, 11, 0xff, "grace" },
+		{ WIRE_KILL, 12, 1, "reserved" },
+		{ WIRE_KILL, 20, '.', "not a name" },
+		{ WIRE_DROP, 4, '.', "not a name" },
+		{ WIRE_WAIT_PORT, 2, 1, "reserved" },
+		{ WIRE_WAIT_PORT, 4, 1, "reserved" },
+		{ WIRE_WAIT_PORT, 12, '.', "not a name" },
+		{ WIRE_TRUNCATED, 0, 0, "unknown stream" },
+		{ WIRE_TRUNCATED, 0, 3, "unknown stream" },
+		{ WIRE_TRUNCATED, 2, 1, "reserved" },
+		{ WIRE_TRUNCATED, 4, 1, "reserved" },
+		{ WIRE_TRUNCATED, 15, 0x80, "cursor" },
+		{ WIRE_TRUNCATED, 17, 0x13, "lost before byte 4096" },
+		{ WIRE_PROCESS, 4, 0, "unknown state" },
+		{ WIRE_PROCESS, 4, 1, "has an end" },
+		{ WIRE_PROCESS, 4, 4, "unknown state" },
+		{ WIRE_PROCESS, 6, 3, "unknown end" },
+		{ WIRE_PROCESS, 8, 8, "unknown flags" },
+		{ WIRE_PROCESS, 9, 4, "unknown flags" },
+		{ WIRE_PROCESS, 13, 1, "out of range" },
+		{ WIRE_PROCESS, 23, 0x80, "time" },
+		{ WIRE_PROCESS, 31, 0x80, "time" },
+		{ WIRE_PROCESS, 58, 1, "bytes cut of 1024" },
+		{ WIRE_PROCESS, 64, 7, "7 bytes cut of 6" },
+		{ WIRE_PROCESS, 86, 1, "cpu weight" },
+		{ WIRE_PROCESS, 92, 200, "bad string" },
+		{ WIRE_PROCESS, 172, '-', "not KEY=VALUE" },
+		{ WIRE_PROCESS, 95, 0xff, "bad string" },
+		{ WIRE_PROCESS, 99, 0xff, "bad string" },
+		{ WIRE_PROCESS, 100, 1, "reserved" },
+		{ WIRE_PROCESS, 108, '.', "not a name" },
 		{ WIRE_STDIN_ACK, 8, 2, "unknown flags" },
 		{ WIRE_STDIN_ACK, 12, 1, "reserved" },
 		{ WIRE_BOOT, 0, 1, "unknown flags" },
@@ -453,6 +585,110 @@ START_TEST(one_wrong_field_is_refused_by_name)
 			      "%s at %u: '%s'", wire_type_name(v[i].type),
 			      v[i].at, e.msg);
 	}
+}
+END_TEST
+
+static int parse_event(const struct msg_event *m, struct err *e)
+{
+	uint8_t buf[FRAME_CAP];
+	struct wr wr = wr_init(buf, sizeof(buf));
+	auto_free void *p = NULL;
+	struct msg_event got;
+
+	wire_event_put(&wr, m);
+	ck_assert_int_ge(wr_end(&wr), 0);
+	p = check_copy(buf + WIRE_HDR_LEN, wr.len - WIRE_HDR_LEN);
+	return wire_event_parse(p, wr.len - WIRE_HDR_LEN, &got, e);
+}
+
+START_TEST(each_kind_of_event_has_its_own_fields)
+{
+	static const struct msg_event good[] = {
+		{ .what = WIRE_EVENT_PROCESS_STARTED,
+		  .flags = WIRE_PROC_MAIN | WIRE_PROC_PTY,
+		  .value = 57,
+		  .id = "a",
+		  .text = "sh" },
+		{ .what = WIRE_EVENT_PROCESS_EXITED,
+		  .how = WIRE_HOW_EXITED,
+		  .value = 255,
+		  .id = "a",
+		  .text = "" },
+		{ .what = WIRE_EVENT_OOM, .id = "a", .text = "x" },
+		{ .what = WIRE_EVENT_OOM, .id = "", .text = "x" },
+		{ .what = WIRE_EVENT_BUSY, .value = 3, .id = "", .text = "" },
+	};
+	struct err e = { 0 };
+	struct msg_event m;
+
+	for (size_t i = 0; i < ARRAY_LEN(good); i++)
+		ck_assert_msg(parse_event(&good[i], &e) == 0, "%s", e.msg);
+	m = good[0];
+	m.id = "";
+	ck_assert_int_eq(parse_event(&m, &e), -EBADMSG);
+	ck_assert_str_eq(e.msg, "EVENT: the id is not a name");
+	m = good[0];
+	m.value = 0;
+	ck_assert_int_eq(parse_event(&m, &e), -EBADMSG);
+	ck_assert_str_eq(e.msg, "EVENT: a start without a pid");
+	m = good[1];
+	m.id = "";
+	ck_assert_int_eq(parse_event(&m, &e), -EBADMSG);
+	ck_assert_str_eq(e.msg, "EVENT: the id is not a name");
+	m = good[4];
+	m.value = 4;
+	ck_assert_int_eq(parse_event(&m, &e), -EBADMSG);
+	ck_assert_str_eq(e.msg, "EVENT: bad BUSY");
+}
+END_TEST
+
+START_TEST(program_in_an_event_has_the_stated_length)
+{
+	char text[WIRE_EVENT_ARG_MAX + 2];
+	struct msg_event m = { .what = WIRE_EVENT_PROCESS_STARTED,
+			       .value = 1,
+			       .id = "a",
+			       .text = text };
+	struct err e = { 0 };
+
+	memset(text, 'x', sizeof(text));
+	text[WIRE_EVENT_ARG_MAX] = '\0';
+	ck_assert_int_eq(parse_event(&m, &e), 0);
+	text[WIRE_EVENT_ARG_MAX] = 'x';
+	text[WIRE_EVENT_ARG_MAX + 1] = '\0';
+	ck_assert_int_eq(parse_event(&m, &e), -EBADMSG);
+	ck_assert_str_eq(e.msg, "EVENT: program: longer than 255 bytes");
+}
+END_TEST
+
+START_TEST(port_0_is_refused)
+{
+	uint8_t bytes[FRAME_CAP];
+	size_t len = make(example_of(WIRE_WAIT_PORT), bytes) - WIRE_HDR_LEN;
+	struct msg_wait_port m;
+	auto_free uint8_t *p = NULL;
+	struct err e = { 0 };
+
+	bytes[WIRE_HDR_LEN] = 0;
+	bytes[WIRE_HDR_LEN + 1] = 0;
+	p = check_copy(bytes + WIRE_HDR_LEN, len);
+	ck_assert_int_eq(wire_wait_port_parse(p, len, &m, &e), -EBADMSG);
+	ck_assert_str_eq(e.msg, "WAIT_PORT: 0 is no port");
+}
+END_TEST
+
+START_TEST(nothing_lost_is_no_truncation)
+{
+	uint8_t buf[FRAME_CAP];
+	struct wr wr = wr_init(buf, sizeof(buf));
+	struct msg_truncated m = { .stream = 2, .cursor = 7 };
+	struct err e = { 0 };
+
+	wire_truncated_put(&wr, &m);
+	ck_assert_int_eq(wire_truncated_parse(buf + WIRE_HDR_LEN,
+					      wr.len - WIRE_HDR_LEN, &m, &e),
+			 -EBADMSG);
+	ck_assert_str_eq(e.msg, "TRUNCATED: 0 bytes lost before byte 7");
 }
 END_TEST
 
@@ -536,6 +772,9 @@ END_TEST
 CHECK_MAIN("wire", document_examples_are_what_is_composed,
 	   document_examples_are_parsed_whole, payload_cut_anywhere_is_refused,
 	   payload_with_a_byte_too_many_is_refused,
-	   one_wrong_field_is_refused_by_name, strings_have_the_stated_lengths,
+	   one_wrong_field_is_refused_by_name,
+	   each_kind_of_event_has_its_own_fields,
+	   program_in_an_event_has_the_stated_length, port_0_is_refused,
+	   nothing_lost_is_no_truncation, strings_have_the_stated_lengths,
 	   counts_without_strings_are_refused_before_memory_is_taken,
 	   frame_too_large_for_the_protocol_is_not_composed)
