@@ -60,16 +60,18 @@ extern "C" {
 
 #define HUTCH_API __attribute__((visibility("default")))
 
-#define HUTCH_NAME_MAX   63  /* bytes of a VM's name */
-#define HUTCH_ID_LEN     32  /* hexadecimal digits of a VM's id */
-#define HUTCH_ERR_MAX    240 /* bytes of a sentence with its NUL */
-#define HUTCH_CPUS_MAX   32
-#define HUTCH_MEMORY_MIN (64ull << 20) /* bytes */
-#define HUTCH_ARGS_MAX   4096          /* strings in an argv or env */
-#define HUTCH_ANSWER_MS  5000
-#define HUTCH_PROC_MAX   63   /* bytes of a process's id */
-#define HUTCH_LABELS_MAX 64   /* of a VM */
-#define HUTCH_LINE_MAX   1024 /* bytes kept of a line that was waited for */
+#define HUTCH_NAME_MAX        63  /* bytes of a VM's name */
+#define HUTCH_ID_LEN          32  /* hexadecimal digits of a VM's id */
+#define HUTCH_ERR_MAX         240 /* bytes of a sentence with its NUL */
+#define HUTCH_CPUS_MAX        32
+#define HUTCH_MEMORY_MIN      (64ull << 20) /* bytes */
+#define HUTCH_ARGS_MAX        4096          /* strings in an argv or env */
+#define HUTCH_ANSWER_MS       5000
+#define HUTCH_PROC_MAX        63   /* bytes of a process's id */
+#define HUTCH_LABELS_MAX      64   /* of a VM */
+#define HUTCH_LABEL_KEY_MAX   63   /* bytes */
+#define HUTCH_LABEL_VALUE_MAX 255  /* bytes */
+#define HUTCH_LINE_MAX        1024 /* bytes kept of a line that was waited for */
 
 /** struct hutch - Where state lives and programs are; from hutch_open() */
 struct hutch;

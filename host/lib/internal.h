@@ -32,6 +32,9 @@ struct hutch {
 	char *libexec;
 };
 
+/* Bytes of "KEY=VALUE"; three for one that is not UTF-8, see docs/json.md. */
+#define HUTCH_LABEL_MAX (HUTCH_LABEL_KEY_MAX + 1 + 3 * HUTCH_LABEL_VALUE_MAX)
+
 /**
  * struct hutch_vm - See hutch.h
  * @lifeline:	-1 if not asked for
@@ -60,6 +63,16 @@ MUST_CHECK int name_check(const char *name, struct err *e);
 
 /** strv_len() - Strings in a list that ends in NULL; 0 for no list */
 size_t strv_len(const char *const *v);
+
+/**
+ * file_size_ok() - Whether this process may write a file of @len bytes
+ *
+ * Beyond RLIMIT_FSIZE a write raises SIGXFSZ, which ends a program that has
+ * not thought of it, and a library may not touch its handlers: so ask first.
+ *
+ * Return: 0 or -EFBIG
+ */
+MUST_CHECK int file_size_ok(uint64_t len);
 
 /** now_ns() - CLOCK_REALTIME in nanoseconds */
 int64_t now_ns(void);

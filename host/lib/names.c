@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include "common/log.h"
@@ -317,6 +318,14 @@ size_t strv_len(const char *const *v)
 	while (v && v[n])
 		n++;
 	return n;
+}
+
+int file_size_ok(uint64_t len)
+{
+	struct rlimit rl;
+
+	return getrlimit(RLIMIT_FSIZE, &rl) == 0 && len > rl.rlim_cur ? -EFBIG
+								      : 0;
 }
 
 int64_t now_ns(void)

@@ -2,22 +2,13 @@
 /* host/lib/record.c - see record.h */
 #include <errno.h>
 #include <fcntl.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "common/io.h"
 #include "common/log.h"
-#include "common/words.h"
 #include "host/lib/internal.h"
-#include "host/lib/names.h"
 #include "host/lib/record.h"
-
-static void drop_json(json_t **j)
-{
-	json_decref(*j);
-}
-#define auto_json AUTO(drop_json)
 
 struct hutch_record *record_new(void)
 {
@@ -67,6 +58,7 @@ void hutch_record_free(struct hutch_record *rec)
 	free_const(rec->workdir);
 	free_list(rec->argv);
 	free_list(rec->env);
+	free_list(rec->labels);
 	free(rec);
 }
 
@@ -111,227 +103,6 @@ void record_set_text(struct hutch_record *rec, const char *s, size_t len)
 		return;
 }
 
-/* JSON is UTF-8; what is not shows as U+FFFD, a byte for a character. */
-static json_t *json_bytes(const char *s)
-{
-	size_t len = strlen(s), n = 0;
-	json_t *j = json_stringn(s, len);
-	auto_free char *fixed = NULL;
-
-	if (j)
-		return j;
-	fixed = malloc(len * 3 + 1);
-	if (!fixed)
-		return NULL;
-	for (size_t i = 0; i < len; i++) {
-		if ((unsigned char)s[i] < 0x80) {
-			fixed[n++] = s[i];
-			continue;
-		}
-		fixed[n++] = '\xef';
-		fixed[n++] = '\xbf';
-		fixed[n++] = '\xbd';
-	}
-	return json_stringn(fixed, n);
-}
-
-static json_t *json_list(const char *const *v)
-{
-	json_t *a;
-
-	if (!v)
-		return json_null();
-	a = json_array();
-	for (size_t i = 0; v[i]; i++)
-		if (json_array_append_new(a, json_bytes(v[i])) < 0) {
-			json_decref(a);
-			return NULL;
-		}
-	return a;
-}
-
-static json_t *json_time(int64_t ns)
-{
-	char buf[RFC3339_LEN];
-
-	return ns ? json_string(rfc3339_text(ns, buf)) : json_null();
-}
-
-static json_t *json_or_null(int64_t v, int64_t null)
-{
-	return v == null ? json_null() : json_integer(v);
-}
-
-static json_t *record_to_json(const struct hutch_record *rec)
-{
-	const char *reason = hutch_reason_name(rec->reason);
-	json_t *j = json_object();
-	int r = 0;
-
-	if (!j)
-		return NULL;
-#define PUT(key, value) (r |= json_object_set_new_nocheck(j, key, value))
-	PUT("version", json_integer(RECORD_VERSION));
-	PUT("name", json_string(rec->name));
-	PUT("id", json_string(rec->id));
-	PUT("state", json_string(hutch_state_name(rec->state)));
-	PUT("reason", *reason ? json_string(reason) : json_null());
-	PUT("exit_code", json_or_null(rec->exit_code, -1));
-	PUT("signal", json_or_null(rec->signal, 0));
-	PUT("text", json_bytes(rec->text));
-	PUT("created", json_time(rec->created_ns));
-	PUT("started", json_time(rec->started_ns));
-	PUT("ready", json_time(rec->ready_ns));
-	PUT("ended", json_time(rec->ended_ns));
-	PUT("boot_id", json_bytes(rec->boot_id));
-	PUT("keeper_pid", json_or_null(rec->keeper_pid, 0));
-	PUT("vmm_pid", json_or_null(rec->vmm_pid, 0));
-	PUT("cpus", json_integer(rec->cpus));
-	PUT("memory", json_integer((json_int_t)rec->memory));
-	PUT("hostname", json_bytes(rec->hostname));
-	PUT("kernel", json_bytes(rec->kernel));
-	PUT("command", json_list(rec->argv));
-	PUT("env", json_list(rec->env));
-	PUT("user", json_bytes(rec->user));
-	PUT("workdir", json_bytes(rec->workdir));
-	PUT("timeout_ms", json_integer((json_int_t)rec->timeout_ms));
-	PUT("grace_ms", json_integer(rec->grace_ms));
-	PUT("rm", json_boolean(rec->rm));
-	PUT("attach", json_boolean(rec->attach));
-#undef PUT
-	if (r == 0)
-		return j;
-	json_decref(j);
-	return NULL;
-}
-
-char *hutch_record_json(const struct hutch_record *rec)
-{
-	auto_json json_t *j = record_to_json(rec);
-
-	return j ? json_dumps(j, JSON_COMPACT) : NULL;
-}
-
-/* ---- Reading ---- */
-
-static int64_t get_int(const json_t *j, const char *key, int64_t null)
-{
-	const json_t *v = json_object_get(j, key);
-
-	return json_is_integer(v) ? json_integer_value(v) : null;
-}
-
-static int64_t get_time(const json_t *j, const char *key)
-{
-	const char *s = json_string_value(json_object_get(j, key));
-	int64_t ns;
-
-	return s && rfc3339_parse(s, &ns) == 0 ? ns : 0;
-}
-
-static int get_str(const json_t *j, const char *key, const char **field)
-{
-	const char *s = json_string_value(json_object_get(j, key));
-
-	return s ? record_set(field, s) : 0;
-}
-
-static int get_list(const json_t *j, const char *key, const char *const **field)
-{
-	const json_t *a = json_object_get(j, key);
-	size_t n = json_array_size(a);
-	auto_free const char **v = NULL;
-
-	if (!json_is_array(a))
-		return 0;
-	v = calloc(n + 1, sizeof(*v));
-	if (!v)
-		return -ENOMEM;
-	for (size_t i = 0; i < n; i++) {
-		v[i] = json_string_value(json_array_get(a, i));
-		if (!v[i])
-			return -EBADMSG;
-	}
-	return record_set_list(field, v);
-}
-
-static int fill_names(const json_t *j, struct hutch_record *rec)
-{
-	const char *name = json_string_value(json_object_get(j, "name"));
-	const char *id = json_string_value(json_object_get(j, "id"));
-	const char *state = json_string_value(json_object_get(j, "state"));
-	const char *reason = json_string_value(json_object_get(j, "reason"));
-
-	if (!name || !words_name_ok(name) || !id || !state)
-		return -EBADMSG;
-	if (strlen(id) != HUTCH_ID_LEN)
-		return -EBADMSG;
-	memcpy(rec->name, name, strlen(name) + 1);
-	memcpy(rec->id, id, sizeof(rec->id));
-	rec->state = state_from_name(state);
-	rec->reason = reason_from_name(reason ? reason : "");
-	return (int)rec->state < 0 || (int)rec->reason < 0 ? -EBADMSG : 0;
-}
-
-static int fill_lists(const json_t *j, struct hutch_record *rec)
-{
-	int r = get_str(j, "text", &rec->text);
-
-	r = r < 0 ? r : get_str(j, "boot_id", &rec->boot_id);
-	r = r < 0 ? r : get_str(j, "hostname", &rec->hostname);
-	r = r < 0 ? r : get_str(j, "kernel", &rec->kernel);
-	r = r < 0 ? r : get_str(j, "user", &rec->user);
-	r = r < 0 ? r : get_str(j, "workdir", &rec->workdir);
-	r = r < 0 ? r : get_list(j, "command", &rec->argv);
-	return r < 0 ? r : get_list(j, "env", &rec->env);
-}
-
-static void fill_numbers(const json_t *j, struct hutch_record *rec)
-{
-	rec->exit_code = (int)get_int(j, "exit_code", -1);
-	rec->signal = (int)get_int(j, "signal", 0);
-	rec->created_ns = get_time(j, "created");
-	rec->started_ns = get_time(j, "started");
-	rec->ready_ns = get_time(j, "ready");
-	rec->ended_ns = get_time(j, "ended");
-	rec->keeper_pid = (pid_t)get_int(j, "keeper_pid", 0);
-	rec->vmm_pid = (pid_t)get_int(j, "vmm_pid", 0);
-	rec->cpus = (unsigned int)get_int(j, "cpus", 0);
-	rec->memory = (uint64_t)get_int(j, "memory", 0);
-	rec->timeout_ms = (uint64_t)get_int(j, "timeout_ms", 0);
-	rec->grace_ms = (unsigned int)get_int(j, "grace_ms", 0);
-	rec->rm = json_is_true(json_object_get(j, "rm"));
-	rec->attach = json_is_true(json_object_get(j, "attach"));
-}
-
-int record_parse(const char *json, size_t len, struct hutch_record **ret,
-		 struct err *e)
-{
-	AUTO(record_freep) struct hutch_record *rec = record_new();
-	auto_json json_t *j = NULL;
-	json_error_t je;
-	int r;
-
-	if (!rec)
-		return err_set(e, -ENOMEM, "no memory for a record");
-	j = json_loadb(json, len, 0, &je);
-	if (!j)
-		return err_set(e, -EBADMSG, "not JSON: %s", je.text);
-	if (get_int(j, "version", 0) != RECORD_VERSION)
-		return err_set(e, -EBADMSG, "version is not %d",
-			       RECORD_VERSION);
-	r = fill_names(j, rec);
-	if (r == 0)
-		r = fill_lists(j, rec);
-	if (r < 0)
-		return err_set(e, r,
-			       r == -ENOMEM ? "no memory for a record"
-					    : "a field is not right");
-	fill_numbers(j, rec);
-	*ret = take_ptr(&rec);
-	return 0;
-}
-
 int record_read(int dirfd, struct hutch_record **ret, struct err *e)
 {
 	auto_free char *text = NULL;
@@ -358,7 +129,9 @@ static int write_tmp(int dirfd, const char *text, int sync)
 
 	if (fd < 0)
 		return -errno;
-	r = io_write_full(fd, text, strlen(text));
+	r = file_size_ok(strlen(text));
+	if (r == 0)
+		r = io_write_full(fd, text, strlen(text));
 	if (r == 0 && sync && fsync(fd) < 0)
 		r = -errno;
 	return r;
@@ -418,7 +191,9 @@ static int overwrite(int dirfd, const char *text)
 
 	if (fd < 0)
 		return -errno;
-	r = io_write_full(fd, text, len);
+	r = file_size_ok(len);
+	if (r == 0)
+		r = io_write_full(fd, text, len);
 	if (r == 0 && (ftruncate(fd, (off_t)len) < 0 || fsync(fd) < 0))
 		r = -errno;
 	return r;

@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 
 #include "common/io.h"
@@ -25,98 +24,12 @@
 #include "host/lib/kcall.h"
 #include "host/lib/record.h"
 #include "host/lib/launch.h"
+#include "host/lib/startopts.h"
 #include "host/lib/vmdir.h"
 
-#define MEMORY_DEFAULT (512ull << 20)
-#define MEMORY_MAX     (64ull << 40) /* beyond what any host has */
-#define NAME_TRIES     20
-#define TIMEOUT_MAX_MS (10ull * 365 * 86400 * 1000)
-
-#define START_FLAGS (HUTCH_START_RM | HUTCH_START_LIFELINE | HUTCH_START_ATTACH)
-
-/* ---- Options ---- */
-
-static int check_size(const struct hutch_start_opts *o, struct err *e)
-{
-	if (o->cpus > HUTCH_CPUS_MAX)
-		return err_set(e, -EINVAL, "cpus: %u is not in 1..%d", o->cpus,
-			       HUTCH_CPUS_MAX);
-	if (o->memory && (o->memory < HUTCH_MEMORY_MIN ||
-			  o->memory > MEMORY_MAX || o->memory % 4096))
-		return err_set(e, -EINVAL,
-			       "memory: %llu bytes are not whole pages from "
-			       "64M to 64T",
-			       (unsigned long long)o->memory);
-	if (o->timeout_ms > TIMEOUT_MAX_MS)
-		return err_set(e, -EINVAL,
-			       "timeout: %llu ms are more than ten years",
-			       (unsigned long long)o->timeout_ms);
-	if (o->grace_ms > WIRE_GRACE_MAX_MS)
-		return err_set(e, -EINVAL, "grace: %u ms are more than a day",
-			       o->grace_ms);
-	return 0;
-}
-
-static int check_hostname(const char *s, struct err *e)
-{
-	static const char ok[] = "abcdefghijklmnopqrstuvwxyz"
-				 "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-.";
-
-	if (!s || (*s && strlen(s) <= WIRE_HOSTNAME_MAX && !s[strspn(s, ok)]))
-		return 0;
-	return err_set(e, -EINVAL,
-		       "hostname: use 1 to %u of letters, digits, '-' and '.'",
-		       WIRE_HOSTNAME_MAX);
-}
-
-static int check_main(const struct hutch_start_opts *o, struct err *e)
-{
-	const struct hutch_exec_opts x = { .argv = o->argv };
-
-	if (o->argv)
-		return execmsg_check(&x, e);
-	if (o->flags & HUTCH_START_ATTACH)
-		return err_set(e, -EINVAL, "attach: there is no command");
-	return 0;
-}
-
-static int check(const struct hutch_start_opts *o, bool has_ret, struct err *e)
-{
-	int r = o->name ? name_check(o->name, e) : 0;
-
-	if (r < 0)
-		return r;
-	if (o->flags & ~START_FLAGS)
-		return err_set(e, -EINVAL, "start: unknown flags %#x",
-			       o->flags & ~START_FLAGS);
-	if (o->wait != HUTCH_WAIT_STARTED && o->wait != HUTCH_WAIT_READY)
-		return err_set(e, -EINVAL, "start: cannot wait for %d",
-			       (int)o->wait);
-	if (!has_ret && (!o->name || (o->flags & HUTCH_START_LIFELINE)))
-		return err_set(e, -EINVAL,
-			       "start: a handle is needed for a name made up "
-			       "or a lifeline");
-	r = check_size(o, e);
-	r = r < 0 ? r : check_hostname(o->hostname, e);
-	r = r < 0 ? r : execmsg_check_env(o->env, e);
-	r = r < 0 ? r : execmsg_check_ids(o->user, o->workdir, e);
-	return r < 0 ? r : check_main(o, e);
-}
+#define NAME_TRIES 20
 
 /* ---- The name ---- */
-
-static void random_hex(char *buf, size_t digits)
-{
-	static const char hex[] = "0123456789abcdef";
-	uint8_t b[HUTCH_ID_LEN / 2];
-
-	/* So few bytes come whole, once the host is up. */
-	if (getrandom(b, sizeof(b), 0) != sizeof(b))
-		bug_on(1);
-	for (size_t i = 0; i < digits; i++)
-		buf[i] = hex[b[i / 2] >> (i % 2 ? 0 : 4) & 15];
-	buf[digits] = '\0';
-}
 
 static int lock_new(struct hutch *h, struct vmdir *d, struct err *e)
 {
@@ -124,7 +37,7 @@ static int lock_new(struct hutch *h, struct vmdir *d, struct err *e)
 	int r = -EEXIST;
 
 	for (int i = 0; i < NAME_TRIES; i++) {
-		random_hex(name + 3, 8);
+		startopts_hex(name + 3, 8);
 		if (faccessat(h->state_fd, name, F_OK, 0) == 0)
 			continue;
 		r = vmdir_lock(h, name, d, e);
@@ -145,50 +58,6 @@ static int lock_given(struct hutch *h, const char *name, struct vmdir *d,
 		       "name '%s' is in use by a VM that is alive; choose "
 		       "another name or end it with hutch stop %s",
 		       name, name);
-}
-
-/* ---- The record ---- */
-
-static int fill_strings(struct hutch_record *rec,
-			const struct hutch_start_opts *o)
-{
-	char boot_id[40];
-	int r;
-
-	vmdir_boot_id(boot_id);
-	r = record_set(&rec->boot_id, boot_id);
-	r = r < 0 ? r
-		  : record_set(&rec->hostname,
-			       o->hostname ? o->hostname : rec->name);
-	r = r < 0 ? r : record_set(&rec->user, o->user ? o->user : "");
-	r = r < 0 ? r : record_set(&rec->workdir, o->workdir ? o->workdir : "");
-	if (r == 0 && o->argv)
-		r = record_set_list(&rec->argv, o->argv);
-	if (r == 0 && o->env)
-		r = record_set_list(&rec->env, o->env);
-	return r;
-}
-
-static int make_record(const struct hutch_start_opts *o, const char *name,
-		       const char *kernel, struct hutch_record **ret)
-{
-	AUTO(record_freep) struct hutch_record *rec = record_new();
-
-	if (!rec)
-		return -ENOMEM;
-	(void)snprintf(rec->name, sizeof(rec->name), "%s", name);
-	random_hex(rec->id, HUTCH_ID_LEN);
-	rec->created_ns = now_ns();
-	rec->cpus = o->cpus ? o->cpus : 1;
-	rec->memory = o->memory ? o->memory : MEMORY_DEFAULT;
-	rec->timeout_ms = o->timeout_ms;
-	rec->grace_ms = o->grace_ms ? o->grace_ms : EXECMSG_GRACE_MS;
-	rec->rm = !!(o->flags & HUTCH_START_RM);
-	rec->attach = !!(o->flags & HUTCH_START_ATTACH);
-	if (record_set(&rec->kernel, kernel) < 0 || fill_strings(rec, o) < 0)
-		return -ENOMEM;
-	*ret = take_ptr(&rec);
-	return 0;
 }
 
 /* ---- What the keeper is given ---- */
@@ -251,8 +120,10 @@ static int make_memfd(const char *name, const void *buf, size_t len,
 		      struct err *e)
 {
 	auto_fd int fd = memfd_create(name, MFD_CLOEXEC);
-	int r = fd < 0 ? -errno : io_write_full(fd, buf, len);
+	int r = fd < 0 ? -errno : file_size_ok(len);
 
+	if (r == 0)
+		r = io_write_full(fd, buf, len);
 	if (r == 0 && lseek(fd, 0, SEEK_SET) < 0)
 		r = -errno;
 	if (r < 0)
@@ -353,7 +224,7 @@ static int prepare(struct hutch *h, const struct hutch_start_opts *o,
 		   struct vmdir *d, struct gift *g, struct err *e)
 {
 	AUTO(record_freep) struct hutch_record *rec = NULL;
-	int r = make_record(o, d->name, g->path[LAUNCH_PATH_KERNEL], &rec);
+	int r = startopts_record(o, d->name, g->path[LAUNCH_PATH_KERNEL], &rec);
 
 	if (r < 0)
 		return err_set(e, r, "no memory");
@@ -432,7 +303,7 @@ int hutch_start(struct hutch *h, const struct hutch_start_opts *opts,
 	int r = opts_take(&o, sizeof(o), opts, opts->size, err_of(e));
 
 	if (r == 0)
-		r = check(&o, ret != NULL, err_of(e));
+		r = startopts_check(&o, ret != NULL, err_of(e));
 	if (r < 0)
 		return r;
 	vm = calloc(1, sizeof(*vm));

@@ -14,7 +14,7 @@ import json
 import re
 import sys
 
-KINDS = {"string": str, "number": int, "boolean": bool}
+KINDS = {"string": str, "number": int, "boolean": bool, "object": dict}
 
 
 def read_doc(path):

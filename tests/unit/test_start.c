@@ -126,8 +126,75 @@ START_TEST(two_starts_of_one_name_one_wins)
 }
 END_TEST
 
+START_TEST(start_puts_labels_and_life_on_record)
+{
+	static const char *const labels[] = { "team=b=c", "a/b.c_D-1=", NULL };
+	struct hutch_start_opts o = HUTCH_START_OPTS_INIT;
+	struct hutch_record *rec;
+	struct host_env v;
+
+	host_env_init(&v);
+	o.name = "web";
+	o.labels = labels;
+	o.idle_timeout_ms = 3600000;
+	o.on_exit = HUTCH_ON_EXIT_KEEP;
+	o.flags = HUTCH_START_KEEP_ALIVE_PROCESSES;
+	hutch_vm_close(host_start_with(&v, "", &o));
+
+	ck_assert_int_eq(hutch_inspect(v.h, "web", &rec, &v.e), 0);
+	ck_assert_str_eq(rec->labels[0], "a/b.c_D-1=");
+	ck_assert_str_eq(rec->labels[1], "team=b=c");
+	ck_assert_ptr_null(rec->labels[2]);
+	ck_assert_uint_eq(rec->idle_timeout_ms, 3600000);
+	ck_assert_int_eq(rec->on_exit, HUTCH_ON_EXIT_KEEP);
+	ck_assert_int_eq(rec->keep_alive_processes, 1);
+	hutch_record_free(rec);
+	host_kill_and_rm(&v);
+	host_env_done(&v);
+}
+END_TEST
+
+/* hutch_wait() goes by the name, hutch_vm_wait() by the VM. */
+START_TEST(vm_wait_is_for_the_vm_not_for_its_name)
+{
+	static const char *const argv[] = { "exit", "3", NULL };
+	struct hutch_start_opts o = HUTCH_START_OPTS_INIT;
+	struct hutch_record *rec;
+	struct hutch_vm *a, *b;
+	struct host_env v;
+
+	host_env_init(&v);
+	o.name = "web";
+	o.argv = argv;
+	a = host_start_with(&v, "", &o);
+	hutch_record_free(host_wait_end(&v, "web"));
+	b = host_start(&v, "");
+
+	ck_assert_int_eq(hutch_vm_wait(v.h, a, HOST_LONG_MS, &rec, &v.e), 0);
+	ck_assert_str_eq(rec->id, hutch_vm_id(a));
+	ck_assert_int_eq(rec->reason, HUTCH_REASON_EXITED);
+	ck_assert_int_eq(rec->exit_code, 3);
+	hutch_record_free(rec);
+	ck_assert_int_eq(hutch_vm_wait(v.h, b, 1, &rec, &v.e), -ETIMEDOUT);
+	host_kill_and_rm(&v);
+	/* And again, when nothing of either is left. */
+	ck_assert_int_eq(hutch_vm_wait(v.h, a, 0, &rec, &v.e), 0);
+	ck_assert_int_eq(rec->exit_code, 3);
+	hutch_record_free(rec);
+	ck_assert_int_eq(hutch_vm_wait(v.h, b, HOST_LONG_MS, &rec, &v.e), 0);
+	ck_assert_int_eq(rec->reason, HUTCH_REASON_STOPPED);
+	hutch_record_free(rec);
+	hutch_vm_close(a);
+	hutch_vm_close(b);
+	host_env_done(&v);
+}
+END_TEST
+
 START_TEST(start_refuses_what_is_wrong)
 {
+	static const char *const bad_label[] = { "no", NULL };
+	static const char *const bad_key[] = { "a b=c", NULL };
+	static const char *const same_key[] = { "a=1", "ab=1", "a=2", NULL };
 	static const char *const no_command[] = { NULL };
 	static const char *const bad_env[] = { "NOVALUE", NULL };
 	struct {
@@ -135,6 +202,12 @@ START_TEST(start_refuses_what_is_wrong)
 		struct hutch_start_opts o;
 	} bad[] = {
 		{ "name 'Web'", { .name = "Web" } },
+		{ "label 'no'", { .name = "web", .labels = bad_label } },
+		{ "label 'a b=c'", { .name = "web", .labels = bad_key } },
+		{ "'a' is given twice", { .name = "web", .labels = same_key } },
+		{ "on_exit 2", { .name = "web", .on_exit = 2 } },
+		{ "idle timeout",
+		  { .name = "web", .idle_timeout_ms = UINT64_MAX } },
 		{ "cpus: 33", { .name = "web", .cpus = 33 } },
 		{ "memory", { .name = "web", .memory = 1 << 20 } },
 		{ "memory", { .name = "web", .memory = 100ull << 40 } },
@@ -294,6 +367,8 @@ CHECK_MAIN("start", start_then_list_shows_it_running, start_makes_up_a_name,
 	   start_of_a_name_in_use_is_refused,
 	   start_of_a_stopped_name_is_a_fresh_vm,
 	   two_starts_of_one_name_one_wins, start_refuses_what_is_wrong,
+	   start_puts_labels_and_life_on_record,
+	   vm_wait_is_for_the_vm_not_for_its_name,
 	   start_without_a_kernel_says_so_and_leaves_nothing,
 	   start_with_a_monitor_that_cannot_run_leaves_nothing,
 	   start_leaves_no_descriptor_in_the_keeper,
