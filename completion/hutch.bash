@@ -1,8 +1,9 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Completion of hutch for bash: verbs, options and names of VMs. What there is
-# to complete, the program itself says, so that this file is never behind it.
+# Completion of hutch for bash: verbs, options, names of VMs, ids of processes.
+# What there is to complete the program itself says, so that this file is never
+# behind it.
 
 # Options of a verb, or of hutch itself, as its help lists them.
 _hutch_options() {
@@ -28,8 +29,19 @@ _hutch_takes_value() {
 		grep -qE -- "^  (-.,)? *$word [A-Z]|^  $word, +--[a-z-]+ [A-Z]"
 }
 
+# The few words that an option takes.
+_hutch_values() {
+	case $1 in
+	--for) echo exit line= port= ;;
+	--filter) echo label= state= name= ;;
+	--keep) echo head tail ;;
+	--keep-alive) echo processes ;;
+	--on-exit) echo stop keep ;;
+	esac
+}
+
 _hutch() {
-	local cmd=$1 cur=$2 prev=$3 verb='' i words=0 dashes=no
+	local cmd=$1 cur=$2 prev=$3 verb='' vm='' i words=0 dashes=no
 
 	COMPREPLY=()
 	for ((i = 1; i < COMP_CWORD; i++)); do
@@ -44,6 +56,7 @@ _hutch() {
 		elif [ -z "$verb" ]; then
 			verb=${COMP_WORDS[i]}
 		else
+			[ $words -gt 0 ] || vm=${COMP_WORDS[i]}
 			words=$((words + 1))
 		fi
 	done
@@ -61,8 +74,15 @@ _hutch() {
 			compopt -o filenames
 			mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 			;;
-		--env | -*e)
+		--env | -e | -[!-]*e)
 			mapfile -t COMPREPLY < <(compgen -e -- "$cur")
+			;;
+		--signal | -s | -[!-]*s)
+			mapfile -t COMPREPLY < <(compgen -A signal -- "$cur")
+			;;
+		*)
+			mapfile -t COMPREPLY < <(compgen -W \
+				"$(_hutch_values "$prev")" -- "$cur")
 			;;
 		esac
 		return 0
@@ -77,10 +97,21 @@ _hutch() {
 		mapfile -t COMPREPLY < <(compgen -W "$(_hutch_verbs "$cmd")" \
 			-- "$cur")
 		;;
-	exec | start | logs)
+	exec | start | events)
 		[ $words -eq 0 ] || return 0
 		;;&
-	exec | start | logs | stop | kill | inspect | rm)
+	ps | attach | logs | wait)
+		[ $words -le 1 ] || return 0
+		;;&
+	ps | attach | logs | wait | kill | drop)
+		[ $words -eq 0 ] || {
+			mapfile -t COMPREPLY < <(compgen -W \
+				"$("$cmd" ps -q "$vm" 2>/dev/null)" -- "$cur")
+			return 0
+		}
+		;;&
+	exec | start | events | ps | attach | logs | wait | kill | drop | \
+		stop | inspect | rm)
 		mapfile -t COMPREPLY < <(compgen -W \
 			"$("$cmd" list -q 2>/dev/null)" -- "$cur")
 		;;

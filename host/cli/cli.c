@@ -11,18 +11,19 @@
 #define QUOTE_MAX 80
 
 static const struct verb *const verbs[] = {
-	&verb_run,  &verb_start,  &verb_exec,    &verb_stop,
-	&verb_kill, &verb_list,   &verb_inspect, &verb_logs,
-	&verb_rm,   &verb_doctor, &verb_version, &verb_help,
+	&verb_run,     &verb_start,   &verb_exec,   &verb_ps,   &verb_attach,
+	&verb_logs,    &verb_wait,    &verb_kill,   &verb_drop, &verb_stop,
+	&verb_list,    &verb_inspect, &verb_events, &verb_rm,   &verb_doctor,
+	&verb_version, &verb_help,
 };
 
 /* What people try who come from elsewhere. */
 static const struct {
 	const char *theirs, *ours;
 } foreign[] = {
-	{ "ps", "list" },      { "create", "start" }, { "attach", "exec" },
-	{ "delete", "rm" },    { "remove", "rm" },    { "shell", "exec" },
-	{ "show", "inspect" }, { "info", "doctor" },
+	{ "create", "start" }, { "delete", "rm" },    { "remove", "rm" },
+	{ "shell", "exec" },   { "show", "inspect" }, { "info", "doctor" },
+	{ "top", "ps" },       { "signal", "kill" },
 };
 
 int cli_open(struct cli *c)
@@ -77,17 +78,19 @@ void cli_print_help(const struct verb *v, FILE *out)
 		print_verb_help(v, out);
 		return;
 	}
-	(void)fputs("Usage: hutch VERB [OPTIONS] ...\n\n"
-		    "Runs commands, each in a Linux virtual machine of its "
-		    "own.\n\n"
-		    "  hutch run -- sh -c 'uname -a'      a new VM for one "
-		    "command\n"
-		    "  hutch start web                    a VM that stays\n"
-		    "  hutch exec -it web -- sh           a shell in it\n"
-		    "  hutch doctor                       what this machine "
-		    "lacks\n\n"
-		    "Verbs:\n",
-		    out);
+	(void)fputs(
+		"Usage: hutch VERB [OPTIONS] ...\n\n"
+		"Runs commands, each in a Linux virtual machine of its "
+		"own.\n\n"
+		"  hutch run -- sh -c 'uname -a'      a new VM for one "
+		"command\n"
+		"  hutch start web                    a VM that stays\n"
+		"  hutch exec -it web -- sh           a shell in it\n"
+		"  hutch exec -d web -- httpd -f      a process that stays\n"
+		"  hutch doctor                       what this machine "
+		"lacks\n\n"
+		"Verbs:\n",
+		out);
 	for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
 		(void)fprintf(out, "  %-10s %s\n", verbs[i]->name,
 			      verbs[i]->summary);
@@ -108,11 +111,8 @@ static int check_words(const struct cli *c, const struct opt_words *w)
 	if (n < v->min)
 		return cli_usage(c, "%s needs more words: hutch %s %s", v->name,
 				 v->name, v->args);
-	if (n > v->max && (v->max > 0 || v->min == 0)) {
-		const char *extra = v->max < w->n ? w->word[v->max]
-						  : w->rest[v->max - w->n];
-
-		(void)text_show(q, sizeof(q), extra, 60);
+	if (n > v->max) {
+		(void)text_show(q, sizeof(q), opt_word(w, v->max), 60);
 		return cli_usage(c, "'%s' is one word too many: hutch %s %s", q,
 				 v->name, v->args);
 	}

@@ -53,7 +53,7 @@ struct cli {
  * @help:	Paragraphs and examples, each line ended; or NULL
  * @rules:	For opt_parse()
  * @opts_size:	Bytes of its struct, which begins with struct cli_common
- * @min, @max:	How many words it wants; @max 0 with @min 1: any number
+ * @min, @max:	How many words it wants
  * @run:	Does it. Return: exit code
  */
 struct verb {
@@ -71,11 +71,16 @@ struct verb {
 extern const struct verb verb_run;
 extern const struct verb verb_start;
 extern const struct verb verb_exec;
+extern const struct verb verb_ps;
+extern const struct verb verb_attach;
+extern const struct verb verb_wait;
+extern const struct verb verb_drop;
 extern const struct verb verb_stop;
 extern const struct verb verb_kill;
 extern const struct verb verb_list;
 extern const struct verb verb_inspect;
 extern const struct verb verb_logs;
+extern const struct verb verb_events;
 extern const struct verb verb_rm;
 extern const struct verb verb_doctor;
 extern const struct verb verb_version;

@@ -12,7 +12,7 @@ static const struct opt help_opts[] = {
 
 static int cmd_help(struct cli *c, const void *opts, const struct opt_words *w)
 {
-	const char *word = w->n ? w->word[0] : w->rest[0];
+	const char *word = opt_word(w, 0);
 	const struct verb *v;
 	char q[QUOTE_MAX];
 	const char *near;

@@ -37,13 +37,35 @@ static void time_line(const char *key, int64_t ns)
 	line(key, "%s", hutch_time_text(ns, buf, sizeof(buf)));
 }
 
+static void span_line(const char *key, uint64_t ms)
+{
+	char span[SHOW_MAX];
+
+	if (ms == 0)
+		return;
+	show_span(span, (int64_t)ms * 1000000);
+	line(key, "%s", span);
+}
+
+/* What was asked for beyond a command and a machine. */
+static void print_policy(const struct hutch_record *rec)
+{
+	for (size_t i = 0; rec->labels && rec->labels[i]; i++)
+		line("label", "%s", rec->labels[i]);
+	span_line("timeout", rec->timeout_ms);
+	span_line("idle", rec->idle_timeout_ms);
+	if (rec->keep_alive_processes)
+		line("keep-alive", "processes");
+	if (rec->on_exit == HUTCH_ON_EXIT_KEEP)
+		line("on-exit", "keep");
+}
+
 static void print_record(const struct hutch_record *rec)
 {
 	AUTO_FREE char *command = rec->argv ? text_join(rec->argv) : NULL;
-	char memory[SHOW_MAX], timeout[SHOW_MAX], reason[SHOW_REASON_MAX];
+	char memory[SHOW_MAX], reason[SHOW_REASON_MAX];
 
 	show_size(memory, rec->memory);
-	show_span(timeout, (int64_t)rec->timeout_ms * 1000000);
 	line("name", "%s", rec->name);
 	line("id", "%s", rec->id);
 	line("state", "%s", hutch_state_name(rec->state));
@@ -59,12 +81,12 @@ static void print_record(const struct hutch_record *rec)
 	for (size_t i = 0; rec->env && rec->env[i]; i++)
 		line("env", "%s", rec->env[i]);
 	line("kernel", "%s", rec->kernel ? rec->kernel : "");
-	if (rec->timeout_ms)
-		line("timeout", "%s", timeout);
+	print_policy(rec);
 	time_line("created", rec->created_ns);
 	time_line("started", rec->started_ns);
 	time_line("ready", rec->ready_ns);
 	time_line("ended", rec->ended_ns);
+	time_line("activity", rec->last_activity_ns);
 	if (rec->keeper_pid > 0)
 		line("keeper", "%d", (int)rec->keeper_pid);
 	if (rec->vmm_pid > 0)
@@ -86,17 +108,16 @@ static int print_records(const struct cli *c, struct hutch_record *const *list)
 static int cmd_inspect(struct cli *c, const void *opts,
 		       const struct opt_words *w)
 {
-	size_t n = w->n + w->n_rest;
-	struct hutch_record **list = calloc(n + 1, sizeof(void *));
+	struct hutch_record **list =
+		calloc(w->n + w->n_rest + 1, sizeof(void *));
 	struct hutch_err e = { 0 };
 	int r = cli_open(c), failed = 0;
 	size_t found = 0;
 
 	(void)opts;
-	for (size_t i = 0; list && i < n && r == 0; i++) {
-		const char *name = i < w->n ? w->word[i] : w->rest[i - w->n];
-
-		if (hutch_inspect(c->h, name, &list[found], &e) == 0) {
+	for (size_t i = 0; list && opt_word(w, i) && r == 0; i++) {
+		if (hutch_inspect(c->h, opt_word(w, i), &list[found], &e) ==
+		    0) {
 			found++;
 			continue;
 		}
@@ -119,5 +140,6 @@ const struct verb verb_inspect = {
 	.rules = { .table = inspect_opts },
 	.opts_size = sizeof(struct cli_common),
 	.min = 1,
+	.max = OPT_WORDS_ANY,
 	.run = cmd_inspect,
 };

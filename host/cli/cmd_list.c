@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "host/cli/cli.h"
+#include "host/cli/filter.h"
 #include "host/cli/show.h"
 #include "host/cli/table.h"
 #include "host/cli/text.h"
@@ -17,6 +18,7 @@ struct list_opts {
 	bool all;
 	bool quiet;
 	bool no_trunc;
+	struct opt_list filter;
 };
 
 static const struct opt list_opts[] = {
@@ -24,6 +26,8 @@ static const struct opt list_opts[] = {
 	  "stopped ones too (they are always listed)" },
 	{ "quiet", 'q', OPT_FLAG, offsetof(struct list_opts, quiet), NULL,
 	  "print names only" },
+	{ "filter", 'f', OPT_LIST, offsetof(struct list_opts, filter), "FILTER",
+	  "label=K, label=K=V, state=S or name=PATTERN" },
 	{ "no-trunc", 0, OPT_FLAG, offsetof(struct list_opts, no_trunc), NULL,
 	  "do not cut long commands and reasons" },
 	CLI_COMMON_OPTS('h'),
@@ -96,18 +100,41 @@ static int print_list(const struct cli *c, const struct list_opts *o,
 	return 0;
 }
 
+/* Those of @list that are wanted; free() it, not what is in it. */
+static struct hutch_record **wanted(struct hutch_record *const *list,
+				    const struct opt_list *filters)
+{
+	struct hutch_record **ret;
+	size_t n = 0, k = 0;
+
+	while (list[n])
+		n++;
+	ret = calloc(n + 1, sizeof(struct hutch_record *));
+	for (size_t i = 0; ret && i < n; i++) {
+		if (filter_match(filters, list[i]))
+			ret[k++] = list[i];
+	}
+	return ret;
+}
+
 static int cmd_list(struct cli *c, const void *opts, const struct opt_words *w)
 {
-	struct hutch_record **list = NULL;
+	const struct list_opts *o = opts;
+	struct hutch_record **list = NULL, **some;
 	struct hutch_err e = { 0 };
-	int r = cli_open(c);
+	int r;
 
 	(void)w;
+	if (filter_check(&o->filter, &e) < 0)
+		return cli_fail(c, &e);
+	r = cli_open(c);
 	if (r != 0)
 		return r;
 	if (hutch_list(c->h, &list, &e) < 0)
 		return cli_fail(c, &e);
-	r = print_list(c, opts, list);
+	some = wanted(list, &o->filter);
+	r = some ? print_list(c, o, some) : -ENOMEM;
+	free(some);
 	hutch_list_free(list);
 	return r < 0 ? cli_usage(c, "list: out of memory") : 0;
 }
@@ -117,7 +144,10 @@ const struct verb verb_list = {
 	.alias = "ls",
 	.args = "[OPTIONS]",
 	.summary = "list VMs, and why those that ended did",
-	.help = "Lists all VMs, alive or stopped, sorted by name.\n",
+	.help = "Lists all VMs, alive or stopped, sorted by name; with "
+		"--filter those that pass\nall of them. A PATTERN is one "
+		"of a shell. Of several states or names one is\nenough.\n\n"
+		"  hutch list --filter state=running --filter label=job=7\n",
 	.rules = { .table = list_opts },
 	.opts_size = sizeof(struct list_opts),
 	.run = cmd_list,

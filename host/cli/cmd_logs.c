@@ -1,91 +1,202 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* host/cli/cmd_logs.c - hutch logs: what a VM's main process or kernel wrote */
+/* host/cli/cmd_logs.c - hutch logs: what a process or the guest kernel wrote */
+#include <errno.h>
+#include <poll.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "host/cli/cli.h"
-#include "host/cli/event.h"
+#include "host/cli/follow.h"
+#include "host/cli/print.h"
+#include "host/cli/value.h"
 
-#define TIME_MAX 32
+#define MAIN_ID    "main"
+#define NUMBER_MAX 24
 
 struct logs_opts {
 	struct cli_common common;
 	bool console;
+	bool follow;
 	bool timestamps;
+	const char *since;
 };
 
 static const struct opt logs_opts[] = {
+	{ "follow", 'f', OPT_FLAG, offsetof(struct logs_opts, follow), NULL,
+	  "go on as more is written, until it ends" },
+	{ "since", 0, OPT_STR, offsetof(struct logs_opts, since), "CURSOR",
+	  "only what is behind this byte of each stream (0)" },
+	{ "timestamps", 't', OPT_FLAG, offsetof(struct logs_opts, timestamps),
+	  NULL, "the time in front of each line" },
 	{ "console", 0, OPT_FLAG, offsetof(struct logs_opts, console), NULL,
 	  "the guest kernel's messages, the last 64 KiB" },
-	{ "timestamps", 't', OPT_FLAG, offsetof(struct logs_opts, timestamps),
-	  NULL, "the time in front of each piece" },
 	CLI_COMMON_OPTS('h'),
 	OPT_END,
 };
 
-static void put_json(const struct hutch_log_piece *p)
+/* "100", or "100,20" for stdout and stderr. */
+static int read_since(const char *word, uint64_t next[2], struct hutch_err *e)
 {
-	struct jsonw j = { .out = stdout };
-	char when[TIME_MAX];
+	size_t len = word ? strcspn(word, ",") : 0;
+	char first[NUMBER_MAX];
+	int r;
 
-	jsonw_object(&j, NULL);
-	jsonw_str(&j, "stream", p->stream == 2 ? "stderr" : "stdout");
-	if (p->time_ns)
-		jsonw_str(&j, "time",
-			  hutch_time_text(p->time_ns, when, sizeof(when)));
-	event_put_data(&j, p->data, p->len);
-	jsonw_object_end(&j);
+	if (!word)
+		return 0;
+	if (len >= sizeof(first))
+		return value_refuse(e, "--since", word, "is no cursor");
+	(void)snprintf(first, sizeof(first), "%.*s", (int)len, word);
+	r = hutch_parse_uint("--since", first, 0, INT64_MAX, &next[0], e);
+	next[1] = next[0];
+	if (r == 0 && word[len])
+		r = hutch_parse_uint("--since", word + len + 1, 0, INT64_MAX,
+				     &next[1], e);
+	return r;
 }
 
-static void put_piece(const struct logs_opts *o,
-		      const struct hutch_log_piece *p)
+/* Return: 0; 1 if the reader's own output failed; -errno. */
+static int print_log(struct hutch_logs *l, const struct logs_opts *o,
+		     struct print *p, struct hutch_err *e)
 {
-	FILE *out = p->stream == 2 ? stderr : stdout;
-	char when[TIME_MAX];
+	struct hutch_log_piece piece;
 
-	if (o->common.json) {
-		put_json(p);
-		return;
+	while (!ferror(stdout)) {
+		int r = hutch_logs_next(l, &piece, e);
+
+		if (r < 0)
+			return r == -ENODATA ? 0 : r;
+		if (r > 0 && o->console)
+			print_console(p, &piece);
+		else if (r > 0)
+			print_piece(p, &piece);
+		else if (!o->follow)
+			return 0;
+		if (o->follow)
+			follow_flush();
+		if (r == 0)
+			follow_wait(hutch_logs_fd(l), POLLIN);
 	}
-	if (o->timestamps && p->time_ns)
-		(void)fprintf(out, "%s ",
-			      hutch_time_text(p->time_ns, when, sizeof(when)));
-	(void)fwrite(p->data, 1, p->len, out);
-	/* Keeps the order of the two where they meet in a terminal. */
-	(void)fflush(out);
+	return 0;
+}
+
+static int log_of_main(const struct cli *c, const struct logs_opts *o,
+		       const char *vm, struct print *p)
+{
+	struct hutch_logs *l = NULL;
+	struct hutch_err e = { 0 };
+	int r;
+
+	if (hutch_logs_open(c->h, vm,
+			    o->console ? HUTCH_LOG_CONSOLE : HUTCH_LOG_MAIN,
+			    o->follow ? HUTCH_LOGS_FOLLOW : 0, &l, &e) < 0)
+		return cli_fail(c, &e);
+	r = print_log(l, o, p, &e);
+	print_end(p);
+	hutch_logs_close(l);
+	return r < 0 ? cli_fail(c, &e) : 0;
+}
+
+/* Return: 0 at its end; -errno. */
+static int print_process(struct hutch_exec *x, const struct logs_opts *o,
+			 struct print *p, struct hutch_err *e)
+{
+	struct hutch_exec_event ev;
+	bool found = false;
+
+	while (!ferror(stdout)) {
+		int r = hutch_exec_next(x, &ev, e);
+
+		/* What is followed has ended, and the VM with it. */
+		if (r == -ESRCH && o->follow && found)
+			return 0;
+		if (r < 0)
+			return r;
+		if (r == 0) {
+			follow_wait(hutch_exec_fd(x),
+				    hutch_exec_poll_events(x));
+			continue;
+		}
+		if (ev.kind == HUTCH_EXEC_ERROR) {
+			e->code = ev.code;
+			(void)snprintf(e->msg, sizeof(e->msg), "%s", ev.msg);
+			return ev.code;
+		}
+		if (ev.kind == HUTCH_EXEC_EXIT || ev.kind == HUTCH_EXEC_END)
+			return 0;
+		found = true;
+		if (ev.kind != HUTCH_EXEC_STARTED)
+			print_event(p, &ev);
+		follow_flush();
+	}
+	return 0;
+}
+
+static int log_of_process(const struct cli *c, const struct logs_opts *o,
+			  const char *vm, const char *proc, struct print *p)
+{
+	struct hutch_attach_opts ao = HUTCH_ATTACH_OPTS_INIT;
+	struct hutch_exec *x = NULL;
+	struct hutch_err e = { 0 };
+	int r;
+
+	ao.flags = o->follow ? HUTCH_ATTACH_FOLLOW : 0;
+	ao.stdout_from = p->next[0];
+	ao.stderr_from = p->next[1];
+	r = hutch_attach(c->h, vm, proc, &ao, &x, &e);
+	if (r == 0)
+		r = print_process(x, o, p, &e);
+	print_end(p);
+	hutch_exec_close(x);
+	return r < 0 ? cli_fail(c, &e) : 0;
+}
+
+static int check(const struct cli *c, const struct logs_opts *o,
+		 const char *proc)
+{
+	if (o->console && proc)
+		return cli_usage(c, "--console is the VM's: leave out the "
+				    "process");
+	if (o->console && (o->follow || o->since))
+		return cli_usage(c, "--console goes with neither --follow nor "
+				    "--since");
+	return 0;
 }
 
 static int cmd_logs(struct cli *c, const void *opts, const struct opt_words *w)
 {
 	const struct logs_opts *o = opts;
-	const char *name = w->n ? w->word[0] : w->rest[0];
-	struct hutch_log_piece piece;
-	struct hutch_logs *logs = NULL;
+	const char *vm = opt_word(w, 0), *proc = opt_word(w, 1);
+	struct print p = { .json = c->json, .timestamps = o->timestamps };
 	struct hutch_err e = { 0 };
-	int r = cli_open(c);
+	int r = check(c, o, proc);
 
 	if (r != 0)
 		return r;
-	if (hutch_logs_open(c->h, name,
-			    o->console ? HUTCH_LOG_CONSOLE : HUTCH_LOG_MAIN, 0,
-			    &logs, &e) < 0)
+	if (read_since(o->since, p.next, &e) < 0)
 		return cli_fail(c, &e);
-	while (!ferror(stdout) && (r = hutch_logs_next(logs, &piece, &e)) > 0)
-		put_piece(o, &piece);
-	hutch_logs_close(logs);
-	return r < 0 ? cli_fail(c, &e) : 0;
+	r = cli_open(c);
+	if (r != 0)
+		return r;
+	if (!proc || !strcmp(proc, MAIN_ID))
+		return log_of_main(c, o, vm, &p);
+	return log_of_process(c, o, vm, proc, &p);
 }
 
 const struct verb verb_logs = {
 	.name = "logs",
-	.args = "[OPTIONS] NAME",
-	.summary = "print what a VM's main process or kernel wrote",
-	.help = "Prints the output of the main process of a VM that was "
-		"started with one: what it\nwrote to stdout on stdout, what "
-		"it wrote to stderr on stderr. Of long output the\nend is "
-		"kept.\n",
+	.args = "[OPTIONS] NAME [PROC]",
+	.summary = "print what a process in a VM, or its kernel, wrote",
+	.help = "Prints the output of the main process of VM NAME, which "
+		"is kept here and\noutlives the VM, or of process PROC, "
+		"which is kept in the VM: what it wrote to\nstdout on "
+		"stdout, what it wrote to stderr on stderr. Of long output "
+		"the end is\nkept; how much is lost is said. A CURSOR is a "
+		"number of bytes, or two for\nstdout,stderr; with --json "
+		"each piece tells its own.\n\n"
+		"  hutch logs -f web server\n",
 	.rules = { .table = logs_opts },
 	.opts_size = sizeof(struct logs_opts),
 	.min = 1,
-	.max = 1,
+	.max = 2,
 	.run = cmd_logs,
 };

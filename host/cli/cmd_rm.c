@@ -25,7 +25,7 @@ static int rm_one(struct cli *c, const char *name, const void *arg,
 
 static int cmd_rm(struct cli *c, const void *opts, const struct opt_words *w)
 {
-	return names_each(c, w, rm_one, opts);
+	return names_each(c, w, 0, rm_one, opts);
 }
 
 const struct verb verb_rm = {
@@ -37,5 +37,6 @@ const struct verb verb_rm = {
 	.rules = { .table = rm_opts },
 	.opts_size = sizeof(struct rm_opts),
 	.min = 1,
+	.max = OPT_WORDS_ANY,
 	.run = cmd_rm,
 };

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "host/cli/command.h"
+#include "host/cli/report.h"
 #include "host/cli/text.h"
 
 #define QUOTE_MAX  80
@@ -55,15 +56,11 @@ static int check(const struct cli *c, const struct command_opts *o,
 	return w->dashes ? 0 : refuse_image(c, w);
 }
 
-/* Return: as hutch_wait(); *@ret_timed_out: that is why it ended. */
-static int await_end(const struct cli *c, const char *name, bool *ret_timed_out)
+/* Frees @rec. Return: whether the VM's time was up. */
+static bool timed_out(struct hutch_record *rec)
 {
-	struct hutch_record *rec = NULL;
-	int r = hutch_wait(c->h, name, HUTCH_WAIT_EXIT, POWER_OFF_MS, &rec,
-			   NULL);
+	bool r = rec && rec->reason == HUTCH_REASON_TIMEOUT;
 
-	if (r == 0 && rec)
-		*ret_timed_out = rec->reason == HUTCH_REASON_TIMEOUT;
 	hutch_record_free(rec);
 	return r;
 }
@@ -76,19 +73,22 @@ static int run_in(struct cli *c, struct hutch_vm *vm,
 		  const struct command_opts *o, const struct command *cmd)
 {
 	char name[HUTCH_NAME_MAX + 1];
+	struct hutch_record *rec = NULL;
+	bool keep = cmd->on_exit == HUTCH_ON_EXIT_KEEP;
 	struct stream_end end;
-	bool timed_out = false;
 	int r = -ETIMEDOUT;
 
 	(void)snprintf(name, sizeof(name), "%s", hutch_vm_name(vm));
-	command_attach(c, name, o, cmd, &end);
+	command_join(c, name, o, cmd, &end);
 	if (end.exited)
-		r = await_end(c, name, &timed_out);
+		r = keep ? 0
+			 : hutch_vm_wait(c->h, vm, POWER_OFF_MS, &rec, NULL);
 	/* Left alone, never begun, or deaf: let go of the lifeline. */
 	hutch_vm_close(vm);
 	if (r == -ETIMEDOUT)
-		(void)await_end(c, name, &timed_out);
-	return command_report(c, &end, timed_out);
+		(void)hutch_wait(c->h, name, HUTCH_WAIT_EXIT,
+				 keep ? 0 : POWER_OFF_MS, &rec, NULL);
+	return report_end(c, name, &end, timed_out(rec));
 }
 
 static int run_command(struct cli *c, const struct command_opts *o,
@@ -101,9 +101,13 @@ static int run_command(struct cli *c, const struct command_opts *o,
 
 	if (r != 0)
 		return r;
-	so.flags |= HUTCH_START_LIFELINE | HUTCH_START_ATTACH;
-	if (cmd->timeout_ms)
-		so.timeout_ms = cmd->timeout_ms + OBEY_MS;
+	so.flags |= HUTCH_START_ATTACH;
+	/* A VM that is to stay outlives us and the command. */
+	if (cmd->on_exit == HUTCH_ON_EXIT_STOP) {
+		so.flags |= HUTCH_START_LIFELINE;
+		if (cmd->timeout_ms)
+			so.timeout_ms = cmd->timeout_ms + OBEY_MS;
+	}
 	if (hutch_start(c->h, &so, &vm, &e) < 0)
 		return cli_fail(c, &e);
 	return run_in(c, vm, o, cmd);
@@ -117,7 +121,7 @@ static int cmd_run(struct cli *c, const void *opts, const struct opt_words *w)
 
 	if (r == 0)
 		r = command_read(c, o, w->rest, &cmd);
-	cmd.exec_flags = HUTCH_EXEC_MAIN;
+	cmd.flags |= HUTCH_EXEC_MAIN;
 	if (r == 0)
 		r = run_command(c, o, &cmd);
 	command_done(&cmd);

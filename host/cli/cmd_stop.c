@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* host/cli/cmd_stop.c - hutch stop: end VMs in good order */
-#include <limits.h>
-
 #include "host/cli/cli.h"
 #include "host/cli/names.h"
+#include "host/cli/value.h"
 
 struct stop_opts {
 	struct cli_common common;
@@ -33,20 +32,11 @@ static int cmd_stop(struct cli *c, const void *opts, const struct opt_words *w)
 {
 	const struct stop_opts *o = opts;
 	struct hutch_err e = { 0 };
-	uint64_t ms = 0;
 	int grace_ms = -1;
 
-	if (o->grace) {
-		if (hutch_parse_duration("--grace", o->grace, &ms, &e) < 0)
-			return cli_fail(c, &e);
-		if (ms > INT_MAX)
-			return cli_usage(c,
-					 "--grace: '%s' is more than 24 "
-					 "days",
-					 o->grace);
-		grace_ms = (int)ms;
-	}
-	return names_each(c, w, stop_one, &grace_ms);
+	if (value_ms("--grace", o->grace, &grace_ms, &e) < 0)
+		return cli_fail(c, &e);
+	return names_each(c, w, 0, stop_one, &grace_ms);
 }
 
 const struct verb verb_stop = {
@@ -59,5 +49,6 @@ const struct verb verb_stop = {
 	.rules = { .table = stop_opts },
 	.opts_size = sizeof(struct stop_opts),
 	.min = 1,
+	.max = OPT_WORDS_ANY,
 	.run = cmd_stop,
 };

@@ -1,48 +1,96 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* host/cli/command.c - see command.h */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "host/cli/command.h"
-#include "host/cli/event.h"
 #include "host/cli/term.h"
+#include "host/cli/value.h"
 
-#define TERM_DEFAULT  "xterm"
-#define TERM_MAX      128
-#define SIZE_WORD_MAX 32
+#define TERM_DEFAULT "xterm"
+#define TERM_MAX     128
+/* Of one process, in KiB and MiB for the sentences. */
+#define PROC_MEMORY_MIN (1ull << 20)
+#define RING_MIN        (4ull << 10)
+#define RING_MAX        (64ull << 20)
+#define PIDS_MAX        4194304u
+#define CPU_WEIGHT_MAX  10000u
 
-/* Docker's people write 512m; all units here are powers of 1024 anyway. */
-static int read_memory(const char *word, uint64_t *ret, struct hutch_err *e)
+static const char *const on_exits[] = { "stop", "keep", NULL };
+static const char *const keep_alives[] = { "processes", NULL };
+static const char *const keeps[] = { "tail", "head", NULL };
+
+/* A time of which 0 would mean "never": what was meant is anyone's guess. */
+static int read_time(const char *what, const char *word, uint64_t *ret,
+		     struct hutch_err *e)
 {
-	char up[SIZE_WORD_MAX];
-	size_t len = strlen(word);
+	int r;
 
-	if (len > 0 && len < sizeof(up)) {
-		memcpy(up, word, len + 1);
-		if (up[len - 1] >= 'a' && up[len - 1] <= 'z')
-			up[len - 1] = (char)(up[len - 1] - 'a' + 'A');
-		if (hutch_parse_size("--memory", up, ret, NULL) == 0)
-			return 0;
-	}
-	return hutch_parse_size("--memory", word, ret, e);
+	if (!word)
+		return 0;
+	r = hutch_parse_duration(what, word, ret, e);
+	if (r == 0 && *ret == 0)
+		r = value_refuse(e, what, word, "is no time at all");
+	return r;
 }
 
-static int read_numbers(const struct command_opts *o, struct command *cmd,
+static int read_vm(const struct command_opts *o, struct command *cmd,
+		   struct hutch_err *e)
+{
+	unsigned int choice = 0;
+	int r;
+
+	r = value_size("--memory", o->memory, &cmd->memory, e);
+	if (r == 0 && o->memory && cmd->memory < HUTCH_MEMORY_MIN)
+		r = value_refuse(e, "--memory", o->memory,
+				 "is too little: a VM needs 64M");
+	if (r == 0)
+		r = value_uint("--cpus", o->cpus, 1, HUTCH_CPUS_MAX, &cmd->cpus,
+			       e);
+	if (r == 0)
+		r = read_time("--idle-timeout", o->idle_timeout,
+			      &cmd->idle_timeout_ms, e);
+	if (r == 0)
+		r = value_choice("--keep-alive", o->keep_alive, keep_alives,
+				 &choice, e);
+	cmd->keep_alive = o->keep_alive != NULL;
+	if (r == 0)
+		r = value_choice("--on-exit", o->on_exit, on_exits, &choice, e);
+	cmd->on_exit = o->on_exit && choice ? HUTCH_ON_EXIT_KEEP
+					    : HUTCH_ON_EXIT_STOP;
+	return r;
+}
+_Static_assert(HUTCH_MEMORY_MIN == 64ull << 20, "the sentence says so");
+
+static int read_process(const struct command_opts *o, struct command *cmd,
 			struct hutch_err *e)
 {
-	uint64_t cpus = 0;
-	int r = 0;
+	uint64_t ring = 0;
+	unsigned int head = 0;
+	int r;
 
-	if (o->timeout)
-		r = hutch_parse_duration("--timeout", o->timeout,
-					 &cmd->timeout_ms, e);
-	if (r == 0 && o->memory)
-		r = read_memory(o->memory, &cmd->memory, e);
-	if (r == 0 && o->cpus)
-		r = hutch_parse_uint("--cpus", o->cpus, 1, HUTCH_CPUS_MAX,
-				     &cpus, e);
-	cmd->cpus = (unsigned int)cpus;
+	cmd->id = o->name;
+	r = value_size("--memory", o->memory, &cmd->memory_limit, e);
+	if (r == 0 && o->memory && cmd->memory_limit < PROC_MEMORY_MIN)
+		r = value_refuse(e, "--memory", o->memory,
+				 "is too little: a process needs 1M");
+	if (r == 0)
+		r = value_uint("--pids", o->pids, 1, PIDS_MAX, &cmd->pids, e);
+	if (r == 0)
+		r = value_uint("--cpu-weight", o->cpu_weight, 1, CPU_WEIGHT_MAX,
+			       &cmd->cpu_weight, e);
+	if (r == 0)
+		r = value_size("--ring", o->ring, &ring, e);
+	if (r == 0 && o->ring && (ring < RING_MIN || ring > RING_MAX))
+		r = value_refuse(e, "--ring", o->ring, "is not from 4K to 64M");
+	cmd->ring = (uint32_t)ring;
+	if (r == 0)
+		r = value_choice("--keep", o->keep, keeps, &head, e);
+	cmd->flags |= head ? HUTCH_EXEC_KEEP_HEAD : 0;
+	if (r == 0)
+		r = keys_parse(&cmd->keys,
+			       o->detach_keys ? o->detach_keys : KEYS_DEFAULT,
+			       e);
 	return r;
 }
 
@@ -71,31 +119,38 @@ static int read_env(const struct command_opts *o, struct env *env,
 	return r;
 }
 
-int command_read(const struct cli *c, const struct command_opts *o,
-		 const char *const *argv, struct command *ret)
+static int check_terminal(const struct cli *c, const struct command_opts *o)
 {
-	struct hutch_err e = { 0 };
-
-	*ret = (struct command){ .argv = argv };
-	ret->n_term = o->tty ? 1 : 0;
-	if (read_numbers(o, ret, &e) < 0 || read_env(o, &ret->env, &e) < 0)
-		return cli_fail(c, &e);
-	if (o->memory && ret->memory < HUTCH_MEMORY_MIN)
-		return cli_usage(c,
-				 "--memory: '%s' is too little: a VM needs "
-				 "%lluM",
-				 o->memory, HUTCH_MEMORY_MIN >> 20);
-	if (o->timeout && ret->timeout_ms == 0)
-		return cli_usage(c, "--timeout: '%s' is no time at all",
-				 o->timeout);
-	if (o->tty && o->common.json)
+	if (!o->tty || o->detach)
+		return 0;
+	if (o->common.json)
 		return cli_usage(c, "--tty and --json do not go together: a "
 				    "terminal's output is no text");
-	if (o->tty && !isatty(STDIN_FILENO))
+	if (!isatty(STDIN_FILENO))
 		return cli_usage(c, "the input device is not a TTY: leave "
 				    "--tty (-t) out, or run this in a "
 				    "terminal");
 	return 0;
+}
+
+int command_read(const struct cli *c, const struct command_opts *o,
+		 const char *const *argv, struct command *ret)
+{
+	struct hutch_err e = { 0 };
+	int r;
+
+	*ret = (struct command){ .argv = argv };
+	ret->n_term = o->tty ? 1 : 0;
+	ret->flags = (o->interactive ? HUTCH_EXEC_STDIN : 0) |
+		     (o->tty ? HUTCH_EXEC_TTY : 0) |
+		     (o->detach ? HUTCH_EXEC_DETACH : 0);
+	r = read_time("--timeout", o->timeout, &ret->timeout_ms, &e);
+	if (r == 0)
+		r = c->verb == &verb_exec ? read_process(o, ret, &e)
+					  : read_vm(o, ret, &e);
+	if (r == 0)
+		r = read_env(o, &ret->env, &e);
+	return r < 0 ? cli_fail(c, &e) : check_terminal(c, o);
 }
 
 void command_done(struct command *cmd)
@@ -111,7 +166,8 @@ struct hutch_start_opts command_start_opts(const struct command_opts *o,
 	so.name = o->name;
 	so.memory = cmd->memory;
 	so.cpus = cmd->cpus;
-	so.flags = o->rm ? HUTCH_START_RM : 0;
+	so.flags = (o->rm ? HUTCH_START_RM : 0) |
+		   (cmd->keep_alive ? HUTCH_START_KEEP_ALIVE_PROCESSES : 0);
 	so.hostname = o->hostname;
 	so.argv = *cmd->argv ? cmd->argv : NULL;
 	if (cmd->env.v)
@@ -119,100 +175,50 @@ struct hutch_start_opts command_start_opts(const struct command_opts *o,
 	so.user = o->user;
 	so.workdir = o->workdir;
 	so.kernel = o->kernel;
+	so.labels = o->label.v;
+	so.idle_timeout_ms = cmd->idle_timeout_ms;
+	so.on_exit = cmd->on_exit;
 	return so;
 }
 
-static unsigned int exec_flags(const struct command_opts *o)
+struct hutch_exec_opts command_exec_opts(const struct command_opts *o,
+					 const struct command *cmd)
 {
-	return (o->interactive ? HUTCH_EXEC_STDIN : 0) |
-	       (o->tty ? HUTCH_EXEC_TTY : 0);
-}
-
-void command_attach(const struct cli *c, const char *name,
-		    const struct command_opts *o, const struct command *cmd,
-		    struct stream_end *ret)
-{
-	const struct stream_opts so = { .in = o->interactive,
-					.tty = o->tty,
-					.json = c->json };
 	struct hutch_exec_opts xo = HUTCH_EXEC_OPTS_INIT;
-	struct term term = { .fd = STDIN_FILENO };
-	struct hutch_exec *x = NULL;
+	const struct term term = { .fd = STDIN_FILENO };
 
 	xo.argv = cmd->argv;
 	xo.env = (const char *const *)cmd->env.v;
 	xo.user = o->user;
 	xo.workdir = o->workdir;
 	xo.timeout_ms = cmd->timeout_ms;
-	xo.flags = cmd->exec_flags | exec_flags(o);
+	xo.flags = cmd->flags;
+	xo.id = cmd->id;
+	xo.memory = cmd->memory_limit;
+	xo.pids = cmd->pids;
+	xo.cpu_weight = cmd->cpu_weight;
+	xo.ring = cmd->ring;
 	if (o->tty && term_size(&term, &xo.cols, &xo.rows) < 0)
 		xo.cols = xo.rows = 0;
+	return xo;
+}
+
+void command_join(const struct cli *c, const char *name,
+		  const struct command_opts *o, const struct command *cmd,
+		  struct stream_end *ret)
+{
+	const struct hutch_exec_opts xo = command_exec_opts(o, cmd);
+	const struct stream_opts so = {
+		.in = o->interactive,
+		.tty = o->tty,
+		.json = c->json,
+		.keys = o->tty ? &cmd->keys : NULL,
+	};
+	struct hutch_exec *x = NULL;
+
 	*ret = (struct stream_end){ 0 };
 	ret->error = hutch_exec_open(c->h, name, &xo, &x, &ret->e);
 	if (ret->error == 0)
 		stream_run(x, &so, ret);
 	hutch_exec_close(x);
-}
-
-static int exit_code(const struct hutch_exec_event *ev)
-{
-	if (ev->timed_out)
-		return CLI_EXIT_TIMEOUT;
-	if (ev->how == HUTCH_EXEC_SIGNALLED)
-		return CLI_EXIT_SIGNAL + (ev->value & 0x7f);
-	return ev->value & 0xff;
-}
-
-static int error_code(const struct stream_end *end, bool timed_out)
-{
-	if (timed_out)
-		return CLI_EXIT_TIMEOUT;
-	switch (end->failed) {
-	case HUTCH_EXEC_ERROR_NOT_FOUND:
-		return CLI_EXIT_NOT_FOUND;
-	case HUTCH_EXEC_ERROR_NOT_EXECUTABLE:
-		return CLI_EXIT_NOT_EXECUTABLE;
-	default:
-		return CLI_EXIT_FAILED;
-	}
-}
-
-static int report_exit(const struct cli *c, const struct stream_end *end)
-{
-	struct jsonw j = { .out = stdout };
-	int code = exit_code(&end->exit);
-
-	if (end->exit.timed_out)
-		cli_warn("the command was ended: its time was up");
-	else if (end->exit.oom)
-		cli_warn("the command was ended: the VM had no memory left");
-	if (end->write_error) {
-		cli_warn("cannot write the command's output: %s",
-			 strerror(-end->write_error));
-		code = code ? code : CLI_EXIT_FAILED;
-	}
-	if (c->json)
-		event_exit(&j, &end->exit, code);
-	return code;
-}
-
-int command_report(const struct cli *c, const struct stream_end *end,
-		   bool timed_out)
-{
-	struct jsonw j = { .out = stdout };
-	int code;
-
-	if (end->exited)
-		return report_exit(c, end);
-	if (end->gave_up) {
-		code = CLI_EXIT_SIGNAL + end->gave_up;
-		if (c->json)
-			event_error(&j, "left by a signal", -EINTR, code);
-		return code;
-	}
-	code = error_code(end, timed_out);
-	cli_warn("%s", end->e.msg);
-	if (c->json)
-		event_error(&j, end->e.msg, end->error, code);
-	return code;
 }

@@ -5,6 +5,7 @@
 
 #include "host/cli/cli.h"
 #include "host/cli/env.h"
+#include "host/cli/keys.h"
 #include "host/cli/stream.h"
 
 /** struct command_opts - All their options; each table has those it takes */
@@ -15,17 +16,27 @@ struct command_opts {
 	const char *user;
 	const char *workdir;
 	const char *timeout;
+	const char *name;
+	const char *memory;
 	bool interactive;
 	bool tty;
+	bool detach;
 	/* Of a VM. */
-	const char *name;
+	struct opt_list label;
 	const char *cpus;
-	const char *memory;
 	const char *hostname;
 	const char *kernel;
+	const char *idle_timeout;
+	const char *keep_alive;
+	const char *on_exit;
 	bool rm;
 	bool no_wait;
-	bool detach;
+	/* Of a process in one. */
+	const char *pids;
+	const char *cpu_weight;
+	const char *keep;
+	const char *ring;
+	const char *detach_keys;
 };
 
 #define COMMAND_OFF(field) offsetof(struct command_opts, field)
@@ -59,8 +70,34 @@ struct command_opts {
 	  "name in the VM (the VM's name)" }, \
 	{ "kernel", 0, OPT_STR, COMMAND_OFF(kernel), "FILE", \
 	  "kernel to boot: vmlinux or bzImage" }, \
+	{ "label", 'l', OPT_LIST, COMMAND_OFF(label), "K=V", \
+	  "a word about it, for hutch list --filter" }, \
+	{ "idle-timeout", 0, OPT_STR, COMMAND_OFF(idle_timeout), "TIME", \
+	  "end it when no client did anything for so long" }, \
+	{ "keep-alive", 0, OPT_STR, COMMAND_OFF(keep_alive), "WHAT", \
+	  "processes: one that runs keeps it from idling" }, \
+	{ "on-exit", 0, OPT_STR, COMMAND_OFF(on_exit), "WHAT", \
+	  "stop or keep it when COMMAND has ended (stop)" }, \
 	{ "rm", 0, OPT_FLAG, COMMAND_OFF(rm), NULL, \
 	  "keep no record and no logs when it ends" }
+
+#define COMMAND_EXEC_OPTS \
+	{ "detach", 'd', OPT_FLAG, COMMAND_OFF(detach), NULL, \
+	  "leave it running and print its id" }, \
+	{ "name", 0, OPT_STR, COMMAND_OFF(name), "ID", \
+	  "id of the process (one is made up)" }, \
+	{ "memory", 'm', OPT_STR, COMMAND_OFF(memory), "SIZE", \
+	  "limit of all of it together (none)" }, \
+	{ "pids", 0, OPT_STR, COMMAND_OFF(pids), "N", \
+	  "limit of processes and threads (none)" }, \
+	{ "cpu-weight", 0, OPT_STR, COMMAND_OFF(cpu_weight), "N", \
+	  "1 to 10000, against other processes (100)" }, \
+	{ "ring", 0, OPT_STR, COMMAND_OFF(ring), "SIZE", \
+	  "output kept of each stream (1M)" }, \
+	{ "keep", 0, OPT_STR, COMMAND_OFF(keep), "WHAT", \
+	  "head or tail of what is more than that (tail)" }, \
+	{ "detach-keys", 0, OPT_STR, COMMAND_OFF(detach_keys), "KEYS", \
+	  "leave it by these (" KEYS_DEFAULT ")" }
 /* clang-format on */
 
 /**
@@ -68,17 +105,28 @@ struct command_opts {
  * @env:	With TERM first, if there is a terminal
  * @n_term:	1 if so: it is the command's, not the VM's
  * @argv:	The command, borrowed; maybe empty
- * @exec_flags:	HUTCH_EXEC_MAIN or 0
+ * @flags:	HUTCH_EXEC_*
  * @timeout_ms:	0 for none
  */
 struct command {
 	const char *const *argv;
-	unsigned int exec_flags;
+	unsigned int flags;
 	struct env env;
 	size_t n_term;
 	uint64_t timeout_ms;
+	/* Of a VM. */
 	uint64_t memory;
 	unsigned int cpus;
+	uint64_t idle_timeout_ms;
+	bool keep_alive;
+	enum hutch_on_exit on_exit;
+	/* Of a process in one. */
+	const char *id;
+	uint64_t memory_limit;
+	unsigned int pids;
+	unsigned int cpu_weight;
+	uint32_t ring;
+	struct keys keys;
 };
 
 /**
@@ -97,22 +145,17 @@ void command_done(struct command *cmd);
 struct hutch_start_opts command_start_opts(const struct command_opts *o,
 					   const struct command *cmd);
 
+/** command_exec_opts() - As hutch_exec_open() wants it, borrowed */
+struct hutch_exec_opts command_exec_opts(const struct command_opts *o,
+					 const struct command *cmd);
+
 /**
- * command_attach() - Run it in VM @name, joined to our stdio
+ * command_join() - Run it in VM @name, joined to our stdio
  *
  * It has been left when this returns, so that the VM may end.
  */
-void command_attach(const struct cli *c, const char *name,
-		    const struct command_opts *o, const struct command *cmd,
-		    struct stream_end *ret);
-
-/**
- * command_report() - Say how it ended, if it needs to be said
- * @timed_out:	The VM ended because its time was up
- *
- * Return: exit code
- */
-int command_report(const struct cli *c, const struct stream_end *end,
-		   bool timed_out);
+void command_join(const struct cli *c, const char *name,
+		  const struct command_opts *o, const struct command *cmd,
+		  struct stream_end *ret);
 
 #endif

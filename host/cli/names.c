@@ -18,8 +18,8 @@ static void report(struct jsonw *j, const char *name, int r,
 	jsonw_object_end(j);
 }
 
-int names_each(struct cli *c, const struct opt_words *w, names_fn *fn,
-	       const void *arg)
+int names_each(struct cli *c, const struct opt_words *w, size_t first,
+	       names_fn *fn, const void *arg)
 {
 	struct jsonw j = cli_json();
 	int code = cli_open(c);
@@ -28,8 +28,8 @@ int names_each(struct cli *c, const struct opt_words *w, names_fn *fn,
 		return code;
 	if (c->json)
 		jsonw_array(&j, NULL);
-	for (size_t i = 0; i < w->n + w->n_rest; i++) {
-		const char *name = i < w->n ? w->word[i] : w->rest[i - w->n];
+	for (size_t i = first; opt_word(w, i); i++) {
+		const char *name = opt_word(w, i);
 		struct hutch_err e = { 0 };
 		int r = fn(c, name, arg, &e);
 

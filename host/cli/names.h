@@ -11,6 +11,7 @@ typedef int names_fn(struct cli *c, const char *name, const void *arg,
 
 /**
  * names_each() - Do it for each name, going on after a failure
+ * @first:	Place of the first name among the words
  * @arg:	Handed to @fn
  *
  * Prints each name for which it worked; with --json an array of objects, in
@@ -18,7 +19,7 @@ typedef int names_fn(struct cli *c, const char *name, const void *arg,
  *
  * Return: exit code: 0 if all worked
  */
-int names_each(struct cli *c, const struct opt_words *w, names_fn *fn,
-	       const void *arg);
+int names_each(struct cli *c, const struct opt_words *w, size_t first,
+	       names_fn *fn, const void *arg);
 
 #endif

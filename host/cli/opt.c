@@ -77,10 +77,11 @@ static int add_value(struct opt_list *l, const char *value)
 	const char **v;
 
 	/* One more at a time: it is a person who types them. */
-	v = reallocarray(l->v, l->n + 1, sizeof(*v));
+	v = reallocarray(l->v, l->n + 2, sizeof(*v));
 	if (!v)
 		return -ENOMEM;
 	v[l->n++] = value;
+	v[l->n] = NULL;
 	l->v = v;
 	return 0;
 }
@@ -211,6 +212,13 @@ int opt_parse(const struct opt_rules *rules, const char *const *argv,
 	w->rest = p.arg;
 	w->n_rest = n - (size_t)(p.arg - argv);
 	return r;
+}
+
+const char *opt_word(const struct opt_words *w, size_t i)
+{
+	if (i < w->n)
+		return w->word[i];
+	return i - w->n < w->n_rest ? w->rest[i - w->n] : NULL;
 }
 
 void opt_words_done(struct opt_words *w)

@@ -13,6 +13,7 @@
 #define HUTCH_CLI_OPT_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "host/cli/base.h"
@@ -20,6 +21,8 @@
 /* Times one option may be repeated; the agent's own limit is near this. */
 #define OPT_LIST_MAX 1024
 #define OPT_WHY_MAX  240
+/* For a verb that takes any number of words. */
+#define OPT_WORDS_ANY SIZE_MAX
 
 /** enum opt_kind - What an option does to the field it names */
 enum opt_kind {
@@ -52,7 +55,10 @@ struct opt {
 		.kind = OPT_NONE \
 	}
 
-/** struct opt_list - Values of a repeatable option, in order, borrowed */
+/**
+ * struct opt_list - Values of a repeatable option, in order, borrowed
+ * @v:		Ends in NULL, or is NULL
+ */
 struct opt_list {
 	const char **v;
 	size_t n;
@@ -98,6 +104,9 @@ struct opt_words {
  */
 MUST_CHECK int opt_parse(const struct opt_rules *rules, const char *const *argv,
 			 void *into, struct opt_words *w);
+
+/** opt_word() - The word at place @i, in front of "--" or behind; or NULL */
+const char *opt_word(const struct opt_words *w, size_t i);
 
 /** opt_words_done() - Free the list of words, not the words */
 void opt_words_done(struct opt_words *w);

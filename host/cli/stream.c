@@ -8,12 +8,11 @@
 #include <sys/signalfd.h>
 
 #include "host/cli/cli.h"
-#include "host/cli/event.h"
-#include "host/cli/sink.h"
+#include "host/cli/input.h"
+#include "host/cli/output.h"
 #include "host/cli/stream.h"
 #include "host/cli/term.h"
 
-#define IN_MAX 65536u
 /* Events in a row before anything else is looked at. */
 #define EVENTS_MAX 16
 /* With this many signals a person means it: leave. */
@@ -34,9 +33,6 @@ static const int passed_on[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
  * struct stream - One run of stream_run()
  * @started:	The command runs
  * @done:	Its last event is here
- * @in_open:	More may come from standard input
- * @in_close:	Its end is still to be told
- * @close_out:	Per output: that it is closed is still to be told
  * @resize:	The new size is still to be told
  * @signals:	Signals still to be passed on, bit n is signal n
  * @n_signals:	Came so far
@@ -46,70 +42,23 @@ struct stream {
 	const struct stream_opts *o;
 	struct stream_end *end;
 	struct term term;
-	struct sink out[2];
-	struct event_text text[2];
+	struct output out;
+	struct input in;
 	int sigfd;
 	bool started;
 	bool done;
-	bool in_open;
-	bool in_close;
-	bool close_out[2];
 	bool resize;
 	uint64_t signals;
 	unsigned int n_signals;
-	char in[IN_MAX];
-	size_t in_off, in_len;
 };
 
-static bool output_waits(const struct stream *s)
-{
-	return sink_waits(&s->out[0]) || sink_waits(&s->out[1]);
-}
-
-/* @r is what a sink has said about output @i. */
-static void check_sink(struct stream *s, unsigned int i, int r)
-{
-	if (r == 0 || s->close_out[i])
-		return;
-	if (r != -EPIPE && s->end->write_error == 0)
-		s->end->write_error = r;
-	/* Both streams of events go one way. */
-	s->close_out[i] = true;
-	if (s->o->json)
-		s->close_out[0] = s->close_out[1] = true;
-}
-
-static void put_event(struct stream *s, unsigned int i, const void *p,
-		      size_t len)
-{
-	AUTO_FREE char *line = NULL;
-	size_t n = 0;
-	struct jsonw j = { .out = open_memstream(&line, &n) };
-	bool worked = s->out[0].error == 0;
-	int r = -ENOMEM;
-
-	if (j.out) {
-		event_output(&j, &s->text[i], i ? "stderr" : "stdout", p, len);
-		if (fclose(j.out) == 0)
-			r = sink_put(&s->out[0], line, n);
-	}
-	if (worked)
-		check_sink(s, 0, r);
-}
-
-static void put_output(struct stream *s, unsigned int i,
+void stream_take_error(struct stream_end *end,
 		       const struct hutch_exec_event *ev)
 {
-	bool worked = s->out[i].error == 0;
-	int r;
-
-	if (s->o->json) {
-		put_event(s, i, ev->data, ev->len);
-		return;
-	}
-	r = sink_put(&s->out[i], ev->data, ev->len);
-	if (worked)
-		check_sink(s, i, r);
+	end->error = ev->code;
+	end->failed = (int)ev->error;
+	end->e.code = ev->code;
+	(void)snprintf(end->e.msg, sizeof(end->e.msg), "%s", ev->msg);
 }
 
 static void take_event(struct stream *s, const struct hutch_exec_event *ev)
@@ -117,30 +66,27 @@ static void take_event(struct stream *s, const struct hutch_exec_event *ev)
 	switch (ev->kind) {
 	case HUTCH_EXEC_STARTED:
 		s->started = true;
+		(void)snprintf(s->end->id, sizeof(s->end->id), "%s",
+			       ev->id ? ev->id : "");
 		break;
 	case HUTCH_EXEC_STDOUT:
-		put_output(s, 0, ev);
-		break;
 	case HUTCH_EXEC_STDERR:
-		put_output(s, 1, ev);
+	case HUTCH_EXEC_TRUNCATED:
 		break;
 	case HUTCH_EXEC_EXIT:
 		s->done = true;
 		s->end->exited = true;
 		s->end->exit = *ev;
 		break;
+	case HUTCH_EXEC_END:
+		s->done = true;
+		break;
 	case HUTCH_EXEC_ERROR:
 		s->done = true;
-		s->end->error = ev->code;
-		s->end->failed = (int)ev->error;
-		s->end->e.code = ev->code;
-		(void)snprintf(s->end->e.msg, sizeof(s->end->e.msg), "%s",
-			       ev->msg);
-		break;
-	case HUTCH_EXEC_TRUNCATED: /* of an attached one only */
-	case HUTCH_EXEC_END:
+		stream_take_error(s->end, ev);
 		break;
 	}
+	output_event(&s->out, ev);
 }
 
 /*
@@ -151,7 +97,8 @@ static bool take_events(struct stream *s)
 {
 	struct hutch_exec_event ev;
 
-	for (int i = 0; i < EVENTS_MAX && !s->done && !output_waits(s); i++) {
+	for (int i = 0; i < EVENTS_MAX && !s->done && !output_waits(&s->out);
+	     i++) {
 		int r = hutch_exec_next(s->x, &ev, &s->end->e);
 
 		if (r == 0)
@@ -163,7 +110,7 @@ static bool take_events(struct stream *s)
 		s->done = true;
 		s->end->error = r;
 	}
-	return !s->done && !output_waits(s);
+	return !s->done && !output_waits(&s->out);
 }
 
 /* -EAGAIN: once more later. Everything else: told, or never to be told. */
@@ -193,55 +140,26 @@ static void tell_size(struct stream *s)
 		    !is_told(hutch_exec_resize(s->x, cols, rows));
 }
 
-static void tell_input(struct stream *s)
-{
-	while (s->in_len > 0) {
-		ssize_t n =
-			hutch_exec_write(s->x, s->in + s->in_off, s->in_len);
-
-		if (n == -EAGAIN)
-			return;
-		if (n < 0) {
-			/* Nobody reads it: nor do we. */
-			s->in_open = s->in_close = false;
-			s->in_len = 0;
-			return;
-		}
-		s->in_off += (size_t)n;
-		s->in_len -= (size_t)n;
-	}
-	if (s->in_close && is_told(hutch_exec_close_stdin(s->x)))
-		s->in_close = false;
-}
-
 static void tell_all(struct stream *s)
 {
-	static const enum hutch_exec_kind kind[] = { HUTCH_EXEC_STDOUT,
-						     HUTCH_EXEC_STDERR };
-
 	if (s->done)
 		return;
 	tell_signals(s);
 	tell_size(s);
-	for (unsigned int i = 0; i < 2; i++) {
-		if (s->close_out[i] &&
-		    is_told(hutch_exec_close_output(s->x, kind[i])))
-			s->close_out[i] = false;
-	}
-	tell_input(s);
+	output_tell(&s->out, s->x);
+	input_tell(&s->in, s->x);
 }
 
-static void read_input(struct stream *s)
+/* Keys that leave, or, where the command is only watched, nobody watching. */
+static void look_whether_to_leave(struct stream *s)
 {
-	ssize_t n = read(STDIN_FILENO, s->in, sizeof(s->in));
-
-	if (n > 0) {
-		s->in_off = 0;
-		s->in_len = (size_t)n;
-	} else if (n == 0 || (errno != EINTR && errno != EAGAIN)) {
-		s->in_open = false;
-		s->in_close = true;
+	if (s->in.left) {
+		/* What was typed in front of them. */
+		input_tell(&s->in, s->x);
+		s->end->left = true;
 	}
+	if (s->o->watch && s->out.sink[0].error == -EPIPE)
+		s->end->gave_up = SIGPIPE;
 }
 
 /* @sig asks this process to end. */
@@ -249,6 +167,11 @@ static void take_end_signal(struct stream *s, int sig)
 {
 	bool raw = s->term.wanted;
 
+	/* Whoever only watches goes, and nothing happens to what he watched. */
+	if (s->o->watch) {
+		s->end->gave_up = sig;
+		return;
+	}
 	s->n_signals++;
 	s->signals |= 1ull << (raw ? SIGHUP : sig);
 	tell_signals(s);
@@ -294,17 +217,17 @@ static void set_fds(const struct stream *s, struct pollfd fd[N_FDS])
 	fd[FD_SIGNAL].fd = s->sigfd;
 	fd[FD_SIGNAL].events = POLLIN;
 	/* Not while output waits: see the head of stream.h. */
-	if (!s->done && !output_waits(s)) {
+	if (!s->done && !output_waits(&s->out)) {
 		fd[FD_EXEC].fd = hutch_exec_fd(s->x);
 		fd[FD_EXEC].events = hutch_exec_poll_events(s->x);
 	}
-	if (!s->done && s->in_open && s->in_len == 0) {
+	if (!s->done && input_wants(&s->in)) {
 		fd[FD_IN].fd = STDIN_FILENO;
 		fd[FD_IN].events = POLLIN;
 	}
 	for (int i = 0; i < 2; i++) {
-		if (sink_waits(&s->out[i])) {
-			fd[FD_OUT + i].fd = s->out[i].fd;
+		if (sink_waits(&s->out.sink[i])) {
+			fd[FD_OUT + i].fd = s->out.sink[i].fd;
 			fd[FD_OUT + i].events = POLLOUT;
 		}
 	}
@@ -313,29 +236,32 @@ static void set_fds(const struct stream *s, struct pollfd fd[N_FDS])
 static void serve(struct stream *s, int timeout_ms)
 {
 	struct pollfd fd[N_FDS];
+	int r;
 
 	set_fds(s, fd);
-	if (poll(fd, N_FDS, timeout_ms) <= 0)
+	r = poll(fd, N_FDS, timeout_ms);
+	if (r > 0 && fd[FD_IN].revents)
+		input_read(&s->in);
+	input_late(&s->in);
+	if (r <= 0)
 		return;
 	if (fd[FD_SIGNAL].revents)
 		take_signals(s);
-	if (fd[FD_IN].revents)
-		read_input(s);
 	for (unsigned int i = 0; i < 2; i++) {
 		if (fd[FD_OUT + i].revents)
-			check_sink(s, i, sink_flush(&s->out[i]));
+			output_flush(&s->out, i);
 	}
 }
 
-/* A character whose end never came is told as bytes. */
-static void end_text(struct stream *s)
+static bool is_left(const struct stream *s)
 {
-	for (unsigned int i = 0; i < 2 && s->o->json; i++) {
-		while (sink_waits(&s->out[0]) && !s->end->gave_up)
-			serve(s, -1);
-		if (!sink_waits(&s->out[0]))
-			put_event(s, i, NULL, 0);
-	}
+	return s->end->gave_up || s->end->left;
+}
+
+static void drain(struct stream *s)
+{
+	while (output_waits(&s->out) && !is_left(s))
+		serve(s, -1);
 }
 
 static void loop(struct stream *s)
@@ -344,14 +270,18 @@ static void loop(struct stream *s)
 
 	for (;;) {
 		more = take_events(s);
-		if (s->end->gave_up || (s->done && !output_waits(s)))
+		look_whether_to_leave(s);
+		if (is_left(s) || (s->done && !output_waits(&s->out)))
 			break;
 		tell_all(s);
-		serve(s, more ? 0 : -1);
+		serve(s, more ? 0 : input_wait_ms(&s->in));
 	}
-	end_text(s);
-	while (output_waits(s) && !s->end->gave_up)
-		serve(s, -1);
+	for (unsigned int i = 0; i < 2; i++) {
+		drain(s);
+		if (!output_waits(&s->out))
+			output_end(&s->out, i);
+	}
+	drain(s);
 }
 
 /* nohup(1), or a shell that keeps ^C from its background. */
@@ -392,6 +322,7 @@ static void join(struct stream *s)
 		/* Without input there are no keys: leave it as it is. */
 		if (s->o->tty && s->o->in)
 			(void)!term_raw(&s->term);
+		s->out.raw = s->term.wanted && isatty(STDERR_FILENO);
 		loop(s);
 		(void)close(s->sigfd);
 	} else {
@@ -417,14 +348,15 @@ void stream_run(struct hutch_exec *x, const struct stream_opts *o,
 	s->x = x;
 	s->o = o;
 	s->end = ret;
-	s->in_open = o->in;
+	s->in.open = o->in;
+	if (o->keys)
+		s->in.keys = *o->keys;
 	s->resize = o->tty;
 	s->term.fd = o->tty ? STDIN_FILENO : -1;
 	(void)signal(SIGPIPE, SIG_IGN);
-	sink_open(&s->out[0], STDOUT_FILENO);
-	sink_open(&s->out[1], STDERR_FILENO);
+	output_open(&s->out, o->json);
 	join(s);
-	sink_close(&s->out[0]);
-	sink_close(&s->out[1]);
+	ret->write_error = s->out.error;
+	output_close(&s->out);
 	free(s);
 }

@@ -11,8 +11,9 @@
  * - Input is read only when what was read before has been handed over.
  * - When a reader goes away (EPIPE), the command is told and gets SIGPIPE.
  * - SIGINT, SIGTERM, SIGHUP and SIGQUIT are passed on, save those that were
- *   ignored when we were started (nohup); the third gives up. On a terminal of its own ^C is a byte like any other, and the death of the
- *   caller is a hang-up.
+ *   ignored when we were started (nohup); the third gives up. On a terminal of
+ *   its own ^C is a byte like any other, and the death of the caller is a
+ *   hang-up. Where the command is only watched each of them leaves it.
  */
 #ifndef HUTCH_CLI_STREAM_H
 #define HUTCH_CLI_STREAM_H
@@ -20,6 +21,7 @@
 #include <stdbool.h>
 
 #include "host/cli/base.h"
+#include "host/cli/keys.h"
 #include "host/lib/hutch.h"
 
 /**
@@ -27,17 +29,23 @@
  * @in:		Pass standard input on
  * @tty:	The command has a terminal of its own
  * @json:	Write events (docs/json.md), not bytes
+ * @watch:	It is not ours: no signal is passed on, we leave instead
+ * @keys:	That leave it, from standard input; NULL for none
  */
 struct stream_opts {
 	bool in;
 	bool tty;
 	bool json;
+	bool watch;
+	const struct keys *keys;
 };
 
 /**
  * struct stream_end - How it ended
  * @exited:	@exit is set: the command has ended
  * @gave_up:	Signal by which the caller left it, or 0
+ * @left:	The caller left it by the keys for that
+ * @id:		Of the process; "" if it never started
  * @write_error: -errno of our own output, other than -EPIPE; or 0
  * @error:	Else: -errno, with the sentence in @e
  * @failed:	enum hutch_exec_error if the command was never started
@@ -46,6 +54,8 @@ struct stream_end {
 	bool exited;
 	struct hutch_exec_event exit;
 	int gave_up;
+	bool left;
+	char id[HUTCH_NAME_MAX + 1];
 	int write_error;
 	int error;
 	int failed;
@@ -60,5 +70,9 @@ struct stream_end {
  */
 void stream_run(struct hutch_exec *x, const struct stream_opts *o,
 		struct stream_end *ret);
+
+/** stream_take_error() - HUTCH_EXEC_ERROR is how it ended */
+void stream_take_error(struct stream_end *end,
+		       const struct hutch_exec_event *ev);
 
 #endif

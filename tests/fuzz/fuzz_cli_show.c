@@ -71,8 +71,9 @@ static size_t from_base64(uint8_t *dst, const char *s)
 	return n;
 }
 
-/* One line of the events, behind what was read before. */
-static size_t read_event(uint8_t *dst, const char *line, size_t len)
+/* One line of the events, of the byte at @cursor on. */
+static size_t read_event(uint8_t *dst, const char *line, size_t len,
+			 size_t cursor)
 {
 	json_t *v = json_loadb(line, len, JSON_ALLOW_NUL, NULL);
 	json_t *text = json_object_get(v, "text");
@@ -80,6 +81,8 @@ static size_t read_event(uint8_t *dst, const char *line, size_t len)
 	size_t n;
 
 	bug_on(!v || !text == !base64);
+	bug_on(json_integer_value(json_object_get(v, "cursor")) !=
+	       (json_int_t)cursor);
 	if (text) {
 		n = json_string_length(text);
 		memcpy(dst, json_string_value(text), n);
@@ -93,7 +96,7 @@ static size_t read_event(uint8_t *dst, const char *line, size_t len)
 static void events(const uint8_t *data, size_t len, size_t piece)
 {
 	uint8_t *back = malloc(len + 1);
-	struct event_text t = { 0 };
+	struct event_text t[2] = { 0 };
 	char *lines = NULL;
 	size_t n_lines = 0, n = 0;
 	struct jsonw j = { .out = open_memstream(&lines, &n_lines) };
@@ -105,15 +108,20 @@ static void events(const uint8_t *data, size_t len, size_t piece)
 
 		bug_on(!copy);
 		memcpy(copy, data + i, k);
-		event_output(&j, &t, "stdout", copy, k);
+		event_put(&j, t,
+			  &(struct hutch_exec_event){ .kind = HUTCH_EXEC_STDERR,
+						      .data = copy,
+						      .len = k,
+						      .cursor = i,
+						      .time_ns = 1 });
 		free(copy);
 	}
-	event_output(&j, &t, "stdout", NULL, 0);
+	event_output_end(&j, &t[1], 1);
 	bug_on(fclose(j.out) != 0);
 	for (char *s = lines; s < lines + n_lines;) {
 		size_t k = strcspn(s, "\n");
 
-		n += read_event(back + n, s, k);
+		n += read_event(back + n, s, k, n);
 		bug_on(n > len);
 		s += k + 1;
 	}

@@ -26,7 +26,7 @@ test_every_verb_has_help() {
 		# Nothing wider than a terminal.
 		at_most 80 "$(wc -L <"$out")" "columns of the help of $verb"
 	done
-	[ $n -ge 12 ] || fail "only $n verbs"
+	[ $n -ge 17 ] || fail "only $n verbs"
 	expect 0 hutch --help
 	expect 0 hutch --version
 	like '^hutch [0-9]+\.[0-9]+' "$(cat "$out")" version
@@ -57,7 +57,8 @@ test_man_page_is_clean() {
 
 test_suggestions() {
 	refused 125 "did you mean 'hutch inspect'" hutch inspct web
-	refused 125 "did you mean 'hutch list'" hutch ps
+	refused 125 "did you mean 'hutch exec'" hutch shell
+	refused 125 "more words: hutch ps" hutch ps
 	refused 125 "did you mean '--memory'" hutch run --memroy 1G -- true
 	refused 125 "did you mean '--timeout'" hutch exec --timout 1 web -- x
 	refused 125 "hutch start NAME -- COMMAND" hutch run -d -- true
@@ -91,7 +92,14 @@ test_completion() {
 	start web
 	is 'web ' "$(complete exec -it '')" "names"
 	is 'web ' "$(complete stop other w)" "more names"
-	is ' ' "$(complete logs web '')" "logs takes one"
+	hutch exec -d --name server web -- sleep 1000 >"$out"
+	is 'server ' "$(complete logs web '')" "ids of processes"
+	is 'server ' "$(complete kill --one web s)" "the same of kill"
+	is ' ' "$(complete attach web server '')" "attach takes one"
+	is 'SIGTERM ' "$(complete kill -s SIGTE)" "signals"
+	is 'exit line= port= ' "$(complete wait --for '')" "what to wait for"
+	is 'keep stop ' "$(complete start --on-exit '')" "what is done"
+	is 'head ' "$(complete exec --keep h)" "what to keep"
 	hutch kill web
 }
 

@@ -33,7 +33,7 @@ test_commands_of_the_document() {
 		[ -s "$out" ] || fail "'$command' wrote nothing: $(cat "$err")"
 		shape "$shape"
 	done < <(/usr/bin/python3 "$HUTCH_TESTS/json_doc.py" "$doc" list)
-	[ $n -ge 8 ] || fail "only $n examples in docs/json.md"
+	[ $n -ge 15 ] || fail "only $n examples in docs/json.md"
 	expect 0 hutch list --json
 	shape '[record]'
 	is running "$(json 0.state <"$out")" "state of web"
@@ -43,11 +43,14 @@ test_commands_of_the_document() {
 test_events_of_run() {
 	expect 3 hutch run --rm --json -- sh -c 'echo out; exit 3'
 	shape 'event lines'
-	is '{"event": "stdout", "text": "out\n"}' "$(head -n 1 "$out")" output
+	is main "$(sed -n 1p "$out" | json id)" "id of the main process"
+	is stdout "$(sed -n 2p "$out" | json event)" "what comes next"
+	is out "$(sed -n 2p "$out" | json text)" output
+	is 0 "$(sed -n 2p "$out" | json cursor)" "its cursor"
 	is 3 "$(tail -n 1 "$out" | json code)" "code of the exit event"
 
 	expect 137 hutch run --rm --json -- sh -c 'kill -9 $$'
-	is 9 "$(json signal <"$out")" "signal of the exit event"
+	is 9 "$(tail -n 1 "$out" | json signal)" "signal of the exit event"
 
 	expect 127 hutch run --rm --json -- nosuch
 	shape 'event lines'

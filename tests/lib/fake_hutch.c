@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
@@ -23,6 +24,10 @@ struct hutch_exec {
 	int started;
 	int ended;
 	int left; /* events until it breaks, -1 never */
+	const struct hutch_exec_event *script;
+	int n_script;
+	uint64_t cursor[2];
+	int tells_size;
 	char data[PIECE_MAX];
 };
 
@@ -88,6 +93,27 @@ struct hutch_exec *fake_hutch_sh(const char *script)
 	return x;
 }
 
+struct hutch_exec *fake_hutch_events(const struct hutch_exec_event *ev, int n,
+				     int left)
+{
+	struct hutch_exec *x = calloc(1, sizeof(*x));
+
+	need(x != NULL, "calloc");
+	x->in = x->out[0] = x->out[1] = -1;
+	/* Always ready, as there is always an event or an end. */
+	x->epfd = eventfd(1, EFD_CLOEXEC);
+	need(x->epfd >= 0, "eventfd");
+	x->script = ev;
+	x->n_script = n;
+	x->left = left;
+	return x;
+}
+
+void fake_hutch_tell_size(struct hutch_exec *x)
+{
+	x->tells_size = 1;
+}
+
 void fake_hutch_break_after(struct hutch_exec *x, int n_events)
 {
 	x->left = n_events;
@@ -137,6 +163,8 @@ static int read_out(struct hutch_exec *x, int i, struct hutch_exec_event *ev)
 	ev->kind = i ? HUTCH_EXEC_STDERR : HUTCH_EXEC_STDOUT;
 	ev->data = x->data;
 	ev->len = (size_t)n;
+	ev->cursor = x->cursor[i];
+	x->cursor[i] += (uint64_t)n;
 	return 1;
 }
 
@@ -166,9 +194,18 @@ int hutch_exec_next(struct hutch_exec *x, struct hutch_exec_event *ev,
 		return -ESRCH;
 	}
 	x->left -= x->left > 0;
+	if (x->script) {
+		x->ended = x->n_script == 0;
+		if (x->ended)
+			return -ENODATA;
+		x->n_script--;
+		*ev = *x->script++;
+		return 1;
+	}
 	if (!x->started) {
 		x->started = 1;
 		ev->kind = HUTCH_EXEC_STARTED;
+		ev->id = FAKE_HUTCH_ID;
 		ev->pid = x->pid;
 		return 1;
 	}
@@ -213,9 +250,12 @@ int hutch_exec_signal(struct hutch_exec *x, int signo, int tree)
 int hutch_exec_resize(struct hutch_exec *x, unsigned short cols,
 		      unsigned short rows)
 {
-	(void)x;
-	(void)cols;
-	(void)rows;
+	char line[32];
+	int n = snprintf(line, sizeof(line), "%ux%u\n", cols, rows);
+
+	/* Told to the command as input, where a test can have it read. */
+	if (x->tells_size)
+		(void)!write(x->in, line, (size_t)n);
 	return 0;
 }
 

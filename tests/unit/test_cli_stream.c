@@ -24,6 +24,7 @@
 #define RSS_MAX_KIB (96 << 10)
 #define LINE_ROOM   512
 #define GAVE_UP     128
+#define LEFT        42
 
 /** struct run - A process that joins a command to these descriptors */
 struct run {
@@ -33,6 +34,7 @@ struct run {
 	int break_after; /* events, 0 for never */
 	int terminal;    /* fd[0] becomes the controlling terminal */
 	int ignored;     /* signal that was ignored before, or 0 */
+	int sizes;       /* the command reads its terminal's size */
 };
 
 static void child(const struct run *run)
@@ -52,6 +54,8 @@ static void child(const struct run *run)
 	if (run->ignored)
 		(void)signal(run->ignored, SIG_IGN);
 	x = fake_hutch_sh(run->script);
+	if (run->sizes)
+		fake_hutch_tell_size(x);
 	if (run->break_after)
 		fake_hutch_break_after(x, run->break_after);
 	stream_run(x, &run->o, &end);
@@ -59,6 +63,8 @@ static void child(const struct run *run)
 	if (end.exited)
 		_exit(end.exit.value |
 		      (end.exit.how == HUTCH_EXEC_SIGNALLED ? 128 : 0));
+	if (end.left)
+		_exit(strcmp(end.id, FAKE_HUTCH_ID) == 0 ? LEFT : 125);
 	_exit(end.gave_up ? GAVE_UP + end.gave_up : 125);
 }
 
@@ -421,6 +427,9 @@ START_TEST(json_holds_both_streams_in_one)
 	(void)read_all(out[0], text, sizeof(text));
 
 	ck_assert_int_eq(finish(pid), 0);
+	ck_assert_ptr_nonnull(
+		strstr(text, "{\"event\": \"started\", \"id\": \"" FAKE_HUTCH_ID
+			     "\", \"pid\": "));
 	ck_assert_ptr_nonnull(strstr(
 		text, "{\"event\": \"stdout\", \"base64\": \"Yf8=\"}\n"));
 	ck_assert_ptr_nonnull(
@@ -429,12 +438,10 @@ START_TEST(json_holds_both_streams_in_one)
 }
 END_TEST
 
-/* A command joined to a terminal, and the modes that terminal has. */
-static pid_t on_terminal(const char *script, int *ret_master)
+/* A command joined to a terminal, as @like says. */
+static pid_t on_terminal_as(const struct run *like, int *ret_master)
 {
-	struct run run = { .script = script,
-			   .o = { .in = true, .tty = true },
-			   .terminal = 1 };
+	struct run run = *like;
 	struct winsize size = { .ws_row = 10, .ws_col = 20 };
 	int master = -1, slave = -1;
 	pid_t pid;
@@ -449,6 +456,16 @@ static pid_t on_terminal(const char *script, int *ret_master)
 	return pid;
 }
 
+static pid_t on_terminal(const char *script, int *ret_master)
+{
+	const struct run run = { .script = script,
+				 .o = { .in = true, .tty = true },
+				 .terminal = 1 };
+
+	return on_terminal_as(&run, ret_master);
+}
+
+/* The modes that it has. */
 static tcflag_t lflag_of(int fd)
 {
 	struct termios t = { 0 };
@@ -528,6 +545,129 @@ START_TEST(stopped_terminal_is_usable_and_raw_again)
 }
 END_TEST
 
+START_TEST(window_size_is_told_at_once_and_when_it_changes)
+{
+	const struct winsize size = { .ws_row = 30, .ws_col = 50 };
+	const struct run run = { .script = "read x; echo $x; read x; echo $x",
+				 .o = { .in = true, .tty = true },
+				 .terminal = 1,
+				 .sizes = 1 };
+	int master;
+	pid_t pid = on_terminal_as(&run, &master);
+
+	await_line(master, "20x10");
+	ck_assert_int_eq(ioctl(master, TIOCSWINSZ, &size), 0);
+	await_line(master, "50x30");
+	ck_assert_int_eq(finish(pid), 0);
+	(void)close(master);
+}
+END_TEST
+
+/* Types @keys, a read each, at a command that shows what reaches it. */
+static pid_t typed(const char *const *keys, int *ret_master)
+{
+	static const struct keys leave = { .seq = "\020\021", .n = 2 };
+	const struct run run = {
+		.script = "echo ready; head -c 2 | od -An -c; "
+			  "exec sleep 1000",
+		.o = { .in = true, .tty = true, .keys = &leave },
+		.terminal = 1
+	};
+	pid_t pid = on_terminal_as(&run, ret_master);
+
+	await_line(*ret_master, "ready");
+	while (lflag_of(*ret_master) != 0)
+		(void)usleep(1000);
+	for (; *keys; keys++) {
+		int n = 1;
+
+		ck_assert_int_gt(write(*ret_master, *keys, strlen(*keys)), 0);
+		/* Until it is read, so that each is a read of its own. */
+		while (keys[1] && n > 0) {
+			(void)usleep(20000);
+			ck_assert_int_eq(ioctl(*ret_master, TIOCOUTQ, &n), 0);
+		}
+	}
+	return pid;
+}
+
+START_TEST(keys_that_leave_restore_the_terminal)
+{
+	static const char *const ways[][4] = { { "\020\021" },
+					       { "\020", "\021" },
+					       { "x\020", "\021rest" } };
+
+	for (size_t i = 0; i < ARRAY_LEN(ways); i++) {
+		int master;
+		pid_t pid = typed(ways[i], &master);
+
+		ck_assert_int_eq(finish(pid), LEFT);
+		ck_assert_uint_eq(lflag_of(master), ICANON | ECHO | ISIG);
+		(void)close(master);
+	}
+}
+END_TEST
+
+START_TEST(key_that_only_begins_to_leave_is_passed_on)
+{
+	/* With another behind it, and, in its own time, without. */
+	static const char *const ways[][3] = { { "\020x" }, { "x", "\020" } };
+	static const char *const want[] = { " 020   x", "   x 020" };
+
+	for (size_t i = 0; i < ARRAY_LEN(ways); i++) {
+		int master;
+		pid_t pid = typed(ways[i], &master);
+
+		await_line(master, want[i]);
+		ck_assert_int_eq(kill(pid, SIGTERM), 0);
+		ck_assert_int_eq(finish(pid), GAVE_UP + SIGTERM);
+		(void)close(master);
+	}
+}
+END_TEST
+
+START_TEST(who_only_watches_leaves_by_a_signal)
+{
+	const struct run run = { .script = "trap 'echo hit' INT; echo ready; "
+					   "exec sleep 1000",
+				 .o.watch = true,
+				 .fd = { -1, -1, -1 } };
+	struct run seen = run;
+	char text[LINE_ROOM];
+	int out[2];
+	pid_t pid;
+
+	make_pipe(out);
+	seen.fd[1] = out[1];
+	pid = start(&seen);
+	(void)close(out[1]);
+	await_line(out[0], "ready");
+	ck_assert_int_eq(kill(pid, SIGINT), 0);
+	ck_assert_int_eq(finish(pid), GAVE_UP + SIGINT);
+	ck_assert_uint_eq(read_all(out[0], text, sizeof(text)), 0);
+	(void)close(out[0]);
+}
+END_TEST
+
+START_TEST(who_only_watches_leaves_with_its_reader)
+{
+	struct run run = { .script = "exec yes", .o.watch = true };
+	char some[LINE_ROOM];
+	int out[2];
+	pid_t pid;
+
+	make_pipe(out);
+	run.fd[0] = run.fd[2] = -1;
+	run.fd[1] = out[1];
+	pid = start(&run);
+	(void)close(out[1]);
+	ck_assert_int_gt(read(out[0], some, sizeof(some)), 0);
+	(void)close(out[0]);
+
+	ck_assert_int_eq(finish(pid), GAVE_UP + SIGPIPE);
+}
+END_TEST
+
 CHECK_MAIN("cli_stream", streams_and_code_come_back_apart,
 	   input_of_a_file_comes_back_through_a_pipe,
 	   output_to_a_socket_and_a_file_is_whole,
@@ -540,4 +680,9 @@ CHECK_MAIN("cli_stream", streams_and_code_come_back_apart,
 	   json_holds_both_streams_in_one, terminal_is_raw_and_comes_back,
 	   interrupt_key_is_a_byte_on_a_terminal,
 	   terminal_comes_back_after_each_signal,
-	   stopped_terminal_is_usable_and_raw_again)
+	   stopped_terminal_is_usable_and_raw_again,
+	   window_size_is_told_at_once_and_when_it_changes,
+	   keys_that_leave_restore_the_terminal,
+	   key_that_only_begins_to_leave_is_passed_on,
+	   who_only_watches_leaves_by_a_signal,
+	   who_only_watches_leaves_with_its_reader)

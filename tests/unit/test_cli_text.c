@@ -228,15 +228,20 @@ END_TEST
 static void two_pieces(char out[ROOM], const char *a, const char *b)
 {
 	struct jsonw j = { .out = fmemopen(out, ROOM, "w") };
-	struct event_text t = { 0 };
-	char *piece = check_copy(a, strlen(a));
+	struct hutch_exec_event ev = { .kind = HUTCH_EXEC_STDOUT };
+	const char *const pieces[] = { a, b };
+	struct event_text t[2] = { 0 };
 
-	event_output(&j, &t, "stdout", piece, strlen(a));
-	free(piece);
-	piece = check_copy(b, strlen(b));
-	event_output(&j, &t, "stdout", piece, strlen(b));
-	free(piece);
-	event_output(&j, &t, "stdout", NULL, 0);
+	for (size_t i = 0; i < ARRAY_LEN(pieces); i++) {
+		char *copy = check_copy(pieces[i], strlen(pieces[i]));
+
+		ev.cursor += ev.len;
+		ev.data = copy;
+		ev.len = strlen(pieces[i]);
+		event_put(&j, t, &ev);
+		free(copy);
+	}
+	event_output_end(&j, &t[0], 0);
 	ck_assert_int_eq(fclose(j.out), 0);
 }
 
@@ -265,6 +270,52 @@ START_TEST(event_loses_no_byte_of_what_is_no_text)
 }
 END_TEST
 
+/* The rest of a character is not to be glued to what came elsewhere. */
+START_TEST(event_keeps_what_is_lost_apart)
+{
+	const struct hutch_exec_event ev[] = {
+		{ .kind = HUTCH_EXEC_STARTED, .id = "p1", .pid = 9 },
+		{ .kind = HUTCH_EXEC_STDERR,
+		  .data = "a\xc3",
+		  .len = 2,
+		  .cursor = 5,
+		  .time_ns = 1 },
+		{ .kind = HUTCH_EXEC_TRUNCATED,
+		  .stream = 2,
+		  .lost = 3,
+		  .cursor = 10 },
+		{ .kind = HUTCH_EXEC_STDERR,
+		  .data = "\xa9",
+		  .len = 1,
+		  .cursor = 10,
+		  .time_ns = 1000000000 },
+	};
+	char out[4 * ROOM] = "";
+	struct jsonw j = { .out = fmemopen(out, sizeof(out), "w") };
+	struct event_text t[2] = { 0 };
+
+	for (size_t i = 0; i < ARRAY_LEN(ev); i++)
+		event_put(&j, t, &ev[i]);
+	ck_assert_int_eq(fclose(j.out), 0);
+
+	ck_assert_str_eq(
+		out,
+		"{\"event\": \"started\", \"id\": \"p1\", \"pid\": 9, "
+		"\"time\": null}\n"
+		"{\"event\": \"stderr\", \"time\": "
+		"\"1970-01-01T00:00:00.000Z\", \"cursor\": 5, \"text\": "
+		"\"a\"}\n"
+		"{\"event\": \"stderr\", \"time\": "
+		"\"1970-01-01T00:00:00.000Z\", \"cursor\": 6, \"base64\": "
+		"\"ww==\"}\n"
+		"{\"event\": \"truncated\", \"stream\": \"stderr\", "
+		"\"lost\": 3, \"cursor\": 10}\n"
+		"{\"event\": \"stderr\", \"time\": "
+		"\"1970-01-01T00:00:01.000Z\", \"cursor\": 10, \"base64\": "
+		"\"qQ==\"}\n");
+}
+END_TEST
+
 CHECK_MAIN("cli_text", show_escapes_what_can_do_harm, show_counts_columns,
 	   show_escapes_all_but_ascii_in_the_c_locale,
 	   show_cuts_at_a_whole_piece, show_never_passes_the_end_of_its_room,
@@ -272,4 +323,5 @@ CHECK_MAIN("cli_text", show_escapes_what_can_do_harm, show_counts_columns,
 	   join_quotes_for_a_shell, table_lines_up_and_escapes,
 	   json_escapes_and_nests, json_base64_pads,
 	   event_waits_for_the_rest_of_a_character,
-	   event_loses_no_byte_of_what_is_no_text)
+	   event_loses_no_byte_of_what_is_no_text,
+	   event_keeps_what_is_lost_apart)

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* host/cli/cmd_attach.c - hutch attach: join a process that runs */
+#include "host/cli/cli.h"
+#include "host/cli/report.h"
+
+/* What a terminal is given of what it has missed. */
+#define TERMINAL_BACK (256u << 10)
+#define MAIN_ID       "main"
+
+struct attach_opts {
+	struct cli_common common;
+	bool no_stdin;
+	const char *detach_keys;
+};
+
+static const struct opt attach_opts[] = {
+	{ "no-stdin", 0, OPT_FLAG, offsetof(struct attach_opts, no_stdin), NULL,
+	  "pass no input on" },
+	{ "detach-keys", 0, OPT_STR, offsetof(struct attach_opts, detach_keys),
+	  "KEYS", "leave a terminal by these (" KEYS_DEFAULT ")" },
+	CLI_COMMON_OPTS('h'),
+	OPT_END,
+};
+
+/* Return: 0 or -errno; *@ret: whether the process has a terminal. */
+static int has_terminal(struct cli *c, const char *vm, const char *proc,
+			bool *ret, struct hutch_err *e)
+{
+	struct hutch_process **list = NULL;
+	int r = hutch_processes(c->h, vm, proc, 0, &list, e);
+
+	if (r < 0)
+		return r;
+	*ret = list[0] && list[0]->tty;
+	hutch_processes_free(list);
+	return 0;
+}
+
+static void join(struct cli *c, const char *vm, const char *proc,
+		 const struct stream_opts *so, bool tty, struct stream_end *ret)
+{
+	struct hutch_attach_opts ao = HUTCH_ATTACH_OPTS_INIT;
+	struct hutch_exec *x = NULL;
+
+	ao.flags = HUTCH_ATTACH_FOLLOW | (so->in ? HUTCH_ATTACH_STDIN : 0);
+	if (tty) {
+		ao.flags |= HUTCH_ATTACH_BACK;
+		ao.stdout_from = ao.stderr_from = TERMINAL_BACK;
+	}
+	*ret = (struct stream_end){ 0 };
+	ret->error = hutch_attach(c->h, vm, proc, &ao, &x, &ret->e);
+	if (ret->error == 0)
+		stream_run(x, so, ret);
+	hutch_exec_close(x);
+}
+
+static int cmd_attach(struct cli *c, const void *opts,
+		      const struct opt_words *w)
+{
+	const struct attach_opts *o = opts;
+	const char *vm = opt_word(w, 0);
+	const char *proc = opt_word(w, 1) ? opt_word(w, 1) : MAIN_ID;
+	struct stream_opts so = { .in = !o->no_stdin, .watch = true };
+	struct stream_end end;
+	struct hutch_err e = { 0 };
+	struct keys keys;
+	bool tty = false;
+	int r;
+
+	if (keys_parse(&keys, o->detach_keys ? o->detach_keys : KEYS_DEFAULT,
+		       &e) < 0)
+		return cli_fail(c, &e);
+	r = cli_open(c);
+	if (r != 0)
+		return r;
+	if (has_terminal(c, vm, proc, &tty, &e) < 0)
+		return cli_fail(c, &e);
+	so.json = c->json;
+	so.tty = tty && so.in && !so.json && isatty(STDIN_FILENO);
+	so.keys = so.tty ? &keys : NULL;
+	join(c, vm, proc, &so, tty, &end);
+	return report_end(c, vm, &end, false);
+}
+
+const struct verb verb_attach = {
+	.name = "attach",
+	.args = "[OPTIONS] NAME [PROC]",
+	.summary = "join a process that runs in a VM",
+	.help = "Prints what process PROC of VM NAME has written, as far "
+		"as it is kept, and what\nit writes from now on; of a "
+		"terminal the last 256 KiB. Standard input goes to it\nif "
+		"it has one. Ends when PROC does, with its exit code. "
+		"Without PROC it is the\nmain process.\n\n"
+		"On a terminal ctrl-p ctrl-q leaves, and PROC goes on; "
+		"elsewhere Ctrl-C does. Any\nnumber of clients may attach. "
+		"One that is too slow misses something, and is\ntold.\n",
+	.rules = { .table = attach_opts },
+	.opts_size = sizeof(struct attach_opts),
+	.min = 1,
+	.max = 2,
+	.run = cmd_attach,
+};

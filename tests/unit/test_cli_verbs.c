@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tests/unit/test_cli_verbs.c - what the verbs about processes ask of libhutch
+ * and what they make of its answers
+ */
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+
+#include "tests/lib/check_main.h"
+#include "tests/lib/fake_vm.h"
+
+#define NS 1000000000ll
+/* 2026-01-31T12:00:00Z */
+#define NOON (1769860800ll * NS)
+
+static const struct fake_vm nothing;
+
+/* One sentence on stderr, exit code 125, and nothing asked of libhutch. */
+#define REFUSED(sentence, ...)                                            \
+	do {                                                              \
+		ck_assert_int_eq(fake_vm_cli(__VA_ARGS__, NULL), 125);    \
+		ck_assert_str_eq(fake_vm_err(), "hutch: " sentence "\n"); \
+		ck_assert_str_eq(fake_vm_out(), "");                      \
+		ck_assert_str_eq(fake_vm_calls(), "");                    \
+	} while (0)
+
+START_TEST(kill_of_a_name_is_the_vm)
+{
+	fake_vm_set(&nothing);
+	ck_assert_int_eq(fake_vm_cli("kill", "web", NULL), 0);
+	ck_assert_str_eq(fake_vm_calls(), "kill web\n");
+	ck_assert_str_eq(fake_vm_out(), "web\n");
+	REFUSED("kill ends a whole VM at once: --signal is for a process, "
+		"hutch kill web PROC",
+		"kill", "-s", "TERM", "web");
+}
+END_TEST
+
+START_TEST(kill_of_a_process_is_its_tree)
+{
+	fake_vm_set(&nothing);
+	ck_assert_int_eq(fake_vm_cli("kill", "web", "a", "b", NULL), 0);
+	ck_assert_str_eq(fake_vm_calls(), "kill web a 15 0 2000\n"
+					  "kill web b 15 0 2000\n");
+	ck_assert_str_eq(fake_vm_out(), "a\nb\n");
+	ck_assert_int_eq(fake_vm_cli("kill", "web", "a", "-s", "hup", NULL), 0);
+	ck_assert_str_eq(fake_vm_calls(), "kill web a 1 0 0\n");
+	ck_assert_int_eq(fake_vm_cli("kill", "-s9", "--one", "web", "a", NULL),
+			 0);
+	ck_assert_str_eq(fake_vm_calls(), "kill web a 9 0x1 0\n");
+	ck_assert_int_eq(fake_vm_cli("kill", "--signal=INT", "--grace", "1.5s",
+				     "web", "a", NULL),
+			 0);
+	ck_assert_str_eq(fake_vm_calls(), "kill web a 2 0 1500\n");
+}
+END_TEST
+
+START_TEST(kill_refuses_what_makes_no_sense)
+{
+	fake_vm_set(&nothing);
+	REFUSED("--signal: 'NO' is no signal: write a name such as TERM or a "
+		"number from 1 to 64",
+		"kill", "-s", "NO", "web", "a");
+	REFUSED("--one and --grace do not go together: the SIGKILL after the "
+		"grace is for all",
+		"kill", "--one", "--grace", "1", "web", "a");
+	REFUSED("--grace: '99999h' is more than 24 days", "kill", "--grace",
+		"99999h", "web", "a");
+}
+END_TEST
+
+START_TEST(kill_that_fails_says_so_for_each)
+{
+	const struct fake_vm vm = { .error = -ESRCH };
+
+	fake_vm_set(&vm);
+	ck_assert_int_eq(fake_vm_cli("kill", "--json", "web", "a", NULL), 125);
+	ck_assert_ptr_nonnull(strstr(fake_vm_out(), "\"code\": \"ESRCH\""));
+	ck_assert_str_eq(fake_vm_err(), "hutch: failed for a test\n");
+}
+END_TEST
+
+START_TEST(drop_takes_several)
+{
+	fake_vm_set(&nothing);
+	ck_assert_int_eq(fake_vm_cli("drop", "web", "a", "b", NULL), 0);
+	ck_assert_str_eq(fake_vm_calls(), "drop web a\ndrop web b\n");
+	REFUSED("drop needs more words: hutch drop [OPTIONS] NAME PROC...",
+		"drop", "web");
+}
+END_TEST
+
+START_TEST(detached_exec_prints_the_id)
+{
+	const struct hutch_exec_event ev = { .kind = HUTCH_EXEC_STARTED,
+					     .id = "server",
+					     .pid = 7,
+					     .start_ns = NOON };
+	const struct fake_vm vm = { .ev = &ev, .n_ev = 1 };
+
+	fake_vm_set(&vm);
+	ck_assert_int_eq(fake_vm_cli("exec", "-d", "--name", "server", "-m",
+				     "32m", "--pids", "9", "--cpu-weight",
+				     "500", "--ring", "64K", "--keep=head",
+				     "--timeout", "9", "web", "httpd", "-f",
+				     NULL),
+			 0);
+	ck_assert_str_eq(fake_vm_calls(),
+			 "exec web server flags 0x180 memory 33554432 ring "
+			 "65536 pids 9 weight 500 timeout 9000\n");
+	ck_assert_str_eq(fake_vm_out(), "server\n");
+	ck_assert_int_eq(fake_vm_cli("exec", "-d", "--json", "web", "x", NULL),
+			 0);
+	ck_assert_str_eq(fake_vm_out(),
+			 "{\"event\": \"started\", \"id\": \"server\", "
+			 "\"pid\": 7, \"time\": "
+			 "\"2026-01-31T12:00:00.000Z\"}\n");
+}
+END_TEST
+
+START_TEST(detached_exec_that_cannot_start_is_no_success)
+{
+	const struct hutch_exec_event ev = {
+		.kind = HUTCH_EXEC_ERROR,
+		.error = HUTCH_EXEC_ERROR_NOT_FOUND,
+		.code = -ENOENT,
+		.msg = "'nosuch' is not found",
+	};
+	const struct fake_vm vm = { .ev = &ev, .n_ev = 1 };
+	const struct fake_vm gone = { .ev = &ev, .breaks = 1 };
+
+	fake_vm_set(&vm);
+	ck_assert_int_eq(fake_vm_cli("exec", "-d", "web", "nosuch", NULL), 127);
+	ck_assert_str_eq(fake_vm_err(), "hutch: 'nosuch' is not found\n");
+	ck_assert_str_eq(fake_vm_out(), "");
+	fake_vm_set(&gone);
+	ck_assert_int_eq(fake_vm_cli("exec", "-d", "web", "nosuch", NULL), 125);
+	ck_assert_str_eq(fake_vm_err(), "hutch: broken for a test\n");
+}
+END_TEST
+
+START_TEST(exec_refuses_limits_that_are_none)
+{
+	fake_vm_set(&nothing);
+	REFUSED("--memory: '4K' is too little: a process needs 1M", "exec",
+		"-m", "4K", "web", "x");
+	REFUSED("--ring: '1K' is not from 4K to 64M", "exec", "--ring", "1K",
+		"web", "x");
+	REFUSED("--ring: '1G' is not from 4K to 64M", "exec", "--ring", "1G",
+		"web", "x");
+	REFUSED("--keep: 'all' is not tail or head", "exec", "--keep", "all",
+		"web", "x");
+	REFUSED("--timeout: '0' is no time at all", "exec", "--timeout", "0",
+		"web", "x");
+	ck_assert_int_eq(fake_vm_cli("exec", "--pids", "0", "web", "x", NULL),
+			 125);
+	ck_assert_int_eq(
+		fake_vm_cli("exec", "--cpu-weight", "10001", "web", "x", NULL),
+		125);
+	ck_assert_int_eq(fake_vm_cli("exec", "--detach-keys", "nothing", "web",
+				     "x", NULL),
+			 125);
+	ck_assert_str_eq(fake_vm_calls(), "");
+}
+END_TEST
+
+START_TEST(start_passes_on_what_it_was_told)
+{
+	fake_vm_set(&nothing);
+	ck_assert_int_eq(fake_vm_cli("start", "-l", "job=7", "--label", "a=b",
+				     "--idle-timeout", "5m",
+				     "--keep-alive=processes", "--on-exit",
+				     "keep", "web", "--", "x", NULL),
+			 0);
+	ck_assert_str_eq(fake_vm_calls(),
+			 "start web flags 0x8 idle 300000 on-exit 1 timeout 0 "
+			 "job=7 a=b\n");
+	REFUSED("--on-exit: 'go' is not stop or keep", "start", "--on-exit",
+		"go", "web");
+	REFUSED("--keep-alive: 'me' is not processes", "start", "--keep-alive",
+		"me", "web");
+	REFUSED("--idle-timeout: '0' is no time at all", "start",
+		"--idle-timeout", "0", "web");
+}
+END_TEST
+
+START_TEST(run_that_keeps_its_vm_has_no_lifeline)
+{
+	const struct hutch_exec_event ev = { .kind = HUTCH_EXEC_EXIT,
+					     .how = HUTCH_EXEC_EXITED,
+					     .value = 3 };
+	const struct fake_vm vm = { .ev = &ev, .n_ev = 1 };
+
+	fake_vm_set(&vm);
+	ck_assert_int_eq(fake_vm_cli("run", "--timeout", "1", "--", "x", NULL),
+			 3);
+	ck_assert_str_eq(fake_vm_calls(),
+			 "start - flags 0x6 idle 0 on-exit 0 timeout 61000\n"
+			 "exec made-up - flags 0x40 memory 0 ring 0 pids 0 "
+			 "weight 0 timeout 1000\n"
+			 "vm-wait 60000\nvm-close\n");
+	ck_assert_int_eq(fake_vm_cli("run", "--on-exit=keep", "--timeout", "1",
+				     "--", "x", NULL),
+			 3);
+	ck_assert_str_eq(fake_vm_calls(),
+			 "start - flags 0x4 idle 0 on-exit 1 timeout 0\n"
+			 "exec made-up - flags 0x40 memory 0 ring 0 pids 0 "
+			 "weight 0 timeout 1000\n"
+			 "vm-close\n");
+}
+END_TEST
+
+static struct hutch_process a_process(void)
+{
+	static const char *const argv[] = { "httpd", "-f", NULL };
+
+	return (struct hutch_process){
+		.id = "server",
+		.pid = 7,
+		.state = HUTCH_PROCESS_EXITED,
+		.how = HUTCH_EXEC_SIGNALLED,
+		.value = SIGKILL,
+		.oom = 1,
+		.argv = argv,
+		.start_ns = NOON,
+		.stdout_total = 2048,
+	};
+}
+
+START_TEST(ps_lists_how_each_is)
+{
+	struct hutch_process p = a_process();
+	struct hutch_process *list[] = { &p, NULL };
+	const struct fake_vm vm = { .procs = list };
+
+	fake_vm_set(&vm);
+	ck_assert_int_eq(fake_vm_cli("ps", "web", NULL), 0);
+	ck_assert_str_eq(fake_vm_calls(), "processes web - 0\n");
+	ck_assert_ptr_nonnull(strstr(fake_vm_out(),
+				     "server  7    exited  SIGKILL, out of "
+				     "memory  "));
+	ck_assert_ptr_nonnull(strstr(fake_vm_out(), "  2K      httpd -f\n"));
+	ck_assert_int_eq(fake_vm_cli("ps", "-q", "web", "server", NULL), 0);
+	ck_assert_str_eq(fake_vm_calls(), "processes web server 0\n");
+	ck_assert_str_eq(fake_vm_out(), "server\n");
+	ck_assert_int_eq(fake_vm_cli("ps", "--json", "--env", "web", NULL), 0);
+	ck_assert_str_eq(fake_vm_calls(), "processes web - 0x1\n");
+	ck_assert_ptr_nonnull(strstr(fake_vm_out(), "\"exit_code\": null"));
+	ck_assert_ptr_nonnull(strstr(fake_vm_out(), "\"signal\": 9"));
+	REFUSED("ps needs more words: hutch ps [OPTIONS] NAME [PROC]", "ps");
+}
+END_TEST
+
+START_TEST(attach_takes_a_terminals_last_part)
+{
+	const struct hutch_exec_event ev[] = {
+		{ .kind = HUTCH_EXEC_STARTED, .id = "server" },
+		{ .kind = HUTCH_EXEC_TRUNCATED,
+		  .stream = 1,
+		  .lost = 100,
+		  .cursor = 100 },
+		{ .kind = HUTCH_EXEC_STDOUT,
+		  .data = "hi\n",
+		  .len = 3,
+		  .cursor = 100 },
+		{ .kind = HUTCH_EXEC_EXIT,
+		  .how = HUTCH_EXEC_EXITED,
+		  .value = 4 },
+	};
+	struct hutch_process p = a_process();
+	struct hutch_process *list[] = { &p, NULL };
+	const struct fake_vm vm = { .procs = list, .ev = ev, .n_ev = 4 };
+
+	fake_vm_set(&vm);
+	ck_assert_int_eq(fake_vm_cli("attach", "web", "server", NULL), 4);
+	ck_assert_str_eq(fake_vm_calls(), "processes web server 0\n"
+					  "attach web server flags 0x3 from "
+					  "0 0\n");
+	ck_assert_str_eq(fake_vm_out(), "hi\n");
+	ck_assert_str_eq(fake_vm_err(), "hutch: 100 bytes of stdout are lost: "
+					"it goes on at cursor 100\n");
+	p.tty = 1;
+	ck_assert_int_eq(
+		fake_vm_cli("attach", "--no-stdin", "--json", "web", NULL), 4);
+	ck_assert_str_eq(fake_vm_calls(), "processes web main 0\n"
+					  "attach web main flags 0x12 from "
+					  "262144 262144\n");
+	ck_assert_ptr_nonnull(strstr(fake_vm_out(),
+				     "{\"event\": \"truncated\", \"stream\": "
+				     "\"stdout\", \"lost\": 100, \"cursor\": "
+				     "100}\n"));
+	ck_assert_str_eq(fake_vm_err(), "");
+}
+END_TEST
+
+CHECK_MAIN("cli_verbs", kill_of_a_name_is_the_vm, kill_of_a_process_is_its_tree,
+	   kill_refuses_what_makes_no_sense, kill_that_fails_says_so_for_each,
+	   drop_takes_several, detached_exec_prints_the_id,
+	   detached_exec_that_cannot_start_is_no_success,
+	   exec_refuses_limits_that_are_none, start_passes_on_what_it_was_told,
+	   run_that_keeps_its_vm_has_no_lifeline, ps_lists_how_each_is,
+	   attach_takes_a_terminals_last_part)
