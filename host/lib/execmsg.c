@@ -7,11 +7,13 @@
 #include "common/wire.h"
 #include "host/lib/execmsg.h"
 #include "host/lib/internal.h"
+#include "host/lib/session.h"
 
-#define EXEC_FLAGS                                                 \
-	(HUTCH_EXEC_STDIN | HUTCH_EXEC_TTY | HUTCH_EXEC_COMBINED | \
-	 HUTCH_EXEC_STDOUT_NULL | HUTCH_EXEC_STDERR_NULL |         \
-	 HUTCH_EXEC_CLEAR_ENV | HUTCH_EXEC_MAIN)
+#define EXEC_FLAGS                                                    \
+	(HUTCH_EXEC_STDIN | HUTCH_EXEC_TTY | HUTCH_EXEC_COMBINED |    \
+	 HUTCH_EXEC_STDOUT_NULL | HUTCH_EXEC_STDERR_NULL |            \
+	 HUTCH_EXEC_CLEAR_ENV | HUTCH_EXEC_MAIN | HUTCH_EXEC_DETACH | \
+	 HUTCH_EXEC_KEEP_HEAD)
 
 int execmsg_check_env(const char *const *env, struct err *e)
 {
@@ -49,6 +51,41 @@ int execmsg_check_ids(const char *user, const char *workdir, struct err *e)
 	return 0;
 }
 
+static int check_limits(const struct hutch_exec_opts *o, struct err *e)
+{
+	if (o->memory && o->memory < WIRE_MEMORY_MIN)
+		return err_set(e, -EINVAL,
+			       "memory limit of %llu bytes is below 1M",
+			       (unsigned long long)o->memory);
+	if (o->ring && (o->ring < WIRE_RING_MIN || o->ring > WIRE_RING_MAX))
+		return err_set(e, -EINVAL, "ring of %u bytes is not in 4K..64M",
+			       o->ring);
+	if (o->cpu_weight > WIRE_WEIGHT_MAX)
+		return err_set(e, -EINVAL, "cpu weight %u is not in 1..%u",
+			       o->cpu_weight, WIRE_WEIGHT_MAX);
+	return 0;
+}
+
+static int check_id(const struct hutch_exec_opts *o, struct err *e)
+{
+	const bool is_main = o->id && strcmp(o->id, SESSION_MAIN) == 0;
+
+	if (!o->id)
+		return 0;
+	if (is_main != !!(o->flags & HUTCH_EXEC_MAIN))
+		return err_set(e, -EINVAL,
+			       "the main process, and no other, is named '%s'",
+			       SESSION_MAIN);
+	return session_check_proc(o->id, e);
+}
+
+static const char *id_of(const struct hutch_exec_opts *o)
+{
+	if (o->flags & HUTCH_EXEC_MAIN)
+		return SESSION_MAIN;
+	return o->id ? o->id : "";
+}
+
 int execmsg_check(const struct hutch_exec_opts *o, struct err *e)
 {
 	int r;
@@ -65,7 +102,9 @@ int execmsg_check(const struct hutch_exec_opts *o, struct err *e)
 	if (o->grace_ms > WIRE_GRACE_MAX_MS)
 		return err_set(e, -EINVAL, "exec: grace of %u ms is too long",
 			       o->grace_ms);
-	r = execmsg_check_env(o->env, e);
+	r = check_limits(o, e);
+	r = r < 0 ? r : check_id(o, e);
+	r = r < 0 ? r : execmsg_check_env(o->env, e);
 	return r < 0 ? r : execmsg_check_ids(o->user, o->workdir, e);
 }
 
@@ -82,6 +121,8 @@ static uint32_t wire_flags(unsigned int flags)
 		{ HUTCH_EXEC_STDERR_NULL, WIRE_EXEC_STDERR_NULL },
 		{ HUTCH_EXEC_CLEAR_ENV, WIRE_EXEC_ENV_CLEAR },
 		{ HUTCH_EXEC_MAIN, WIRE_EXEC_MAIN },
+		{ HUTCH_EXEC_DETACH, WIRE_EXEC_DETACH },
+		{ HUTCH_EXEC_KEEP_HEAD, WIRE_EXEC_KEEP_HEAD },
 	};
 	uint32_t w = 0;
 
@@ -123,13 +164,17 @@ int execmsg_make(const struct hutch_exec_opts *o, uint8_t **ret,
 	const bool tty = o->flags & HUTCH_EXEC_TTY;
 	const struct msg_exec m = {
 		.flags = wire_flags(o->flags),
-		.grace_ms = o->grace_ms ? o->grace_ms : EXECMSG_GRACE_MS,
+		.grace_ms = execmsg_grace_ms(o),
 		.timeout_ms = o->timeout_ms,
 		.cols = tty ? o->cols : 0,
 		.rows = tty ? o->rows : 0,
 		.argc = (uint32_t)strv_len(o->argv),
 		.envc = (uint32_t)strv_len(o->env),
-		.id = "",
+		.ring = o->ring,
+		.pids = o->pids,
+		.memory = o->memory,
+		.cpu_weight = o->cpu_weight,
+		.id = id_of(o),
 		.user = o->user ? o->user : "",
 		.cwd = o->workdir ? o->workdir : "",
 		.argv = borrow(o->argv),

@@ -6,7 +6,14 @@
 #include "common/err.h"
 #include "host/lib/hutch.h"
 
-#define EXECMSG_GRACE_MS 2000
+#define EXECMSG_GRACE_MS       2000
+#define EXECMSG_TIMEOUT_MAX_MS (10ull * 365 * 86400 * 1000)
+
+/** execmsg_grace_ms() - Between SIGTERM and SIGKILL at the time-out */
+static inline unsigned int execmsg_grace_ms(const struct hutch_exec_opts *o)
+{
+	return o->grace_ms ? o->grace_ms : EXECMSG_GRACE_MS;
+}
 
 /** execmsg_check() - 0, or -EINVAL with a sentence about what is wrong */
 MUST_CHECK int execmsg_check(const struct hutch_exec_opts *o, struct err *e);

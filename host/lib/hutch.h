@@ -67,10 +67,11 @@ extern "C" {
 #define HUTCH_MEMORY_MIN      (64ull << 20) /* bytes */
 #define HUTCH_ARGS_MAX        4096          /* strings in an argv or env */
 #define HUTCH_ANSWER_MS       5000
-#define HUTCH_PROC_MAX        63   /* bytes of a process's id */
-#define HUTCH_LABELS_MAX      64   /* of a VM */
-#define HUTCH_LABEL_KEY_MAX   63   /* bytes */
-#define HUTCH_LABEL_VALUE_MAX 255  /* bytes */
+#define HUTCH_GUEST_MS        30000 /* where a guest has to answer too */
+#define HUTCH_PROC_MAX        63    /* bytes of a process's id */
+#define HUTCH_LABELS_MAX      64    /* of a VM */
+#define HUTCH_LABEL_KEY_MAX   63    /* bytes */
+#define HUTCH_LABEL_VALUE_MAX 255   /* bytes */
 #define HUTCH_LINE_MAX        1024 /* bytes kept of a line that was waited for */
 
 /** struct hutch - Where state lives and programs are; from hutch_open() */
@@ -575,6 +576,13 @@ HUTCH_API int hutch_exec_fd(const struct hutch_exec *x);
  */
 HUTCH_API short hutch_exec_poll_events(const struct hutch_exec *x);
 
+/**
+ * hutch_exec_timeout_ms() - How long to poll at most, then hutch_exec_next()
+ *
+ * Return: milliseconds; -1: for ever, as of all that have no time-out
+ */
+HUTCH_API int hutch_exec_timeout_ms(const struct hutch_exec *x);
+
 enum hutch_exec_kind {
 	HUTCH_EXEC_STARTED = 1, /* pid, id, start_ns */
 	HUTCH_EXEC_STDOUT,      /* data, len, cursor, time_ns */
@@ -883,10 +891,10 @@ enum hutch_wait_for {
  * struct hutch_wait_opts - What to wait for
  * @size:	sizeof(struct hutch_wait_opts)
  * @line:	POSIX extended regular expression; matched on the host, against
- *		each line, without its newline, of stdout and of stderr.  What
- *		is at the end without a newline is a line too.  A line longer
- *		than 64 KiB is matched in pieces of that.  A NUL is matched as
- *		a newline, which "." does
+ *		each line, without its newline and a carriage return before
+ *		it, of stdout and of stderr.  What is there at the process's
+ *		end without a newline is a line too.  A line longer than
+ *		64 KiB is matched in pieces of that, a NUL as a newline
  * @from:	Cursor in both streams to look from
  * @port:	1 to 65535; on any address of the guest, loopback too
  * @timeout_ms:	-1: for ever
@@ -943,6 +951,8 @@ struct hutch_wait_result {
  *         its reason, or if there is no such process; -ENOENT if there is no
  *         such VM, or no main process; -EINVAL, also for a bad expression;
  *         -ECONNRESET, -EBADMSG as hutch_exec_next()
+ *
+ * Context: blocks for @timeout_ms.
  */
 HUTCH_API int hutch_process_wait(struct hutch *h, const char *name,
 				 const char *proc,

@@ -74,8 +74,22 @@ size_t strv_len(const char *const *v);
  */
 MUST_CHECK int file_size_ok(uint64_t len);
 
+/**
+ * deadline_in() - The moment so many milliseconds from now, CLOCK_MONOTONIC
+ * @timeout_ms:	-1: never, which is 0
+ */
+uint64_t deadline_in(int64_t timeout_ms);
+
+/** deadline_left_ms() - For poll(): rounded up, at most INT_MAX; -1: never */
+int deadline_left_ms(uint64_t end_ns);
+
 /** now_ns() - CLOCK_REALTIME in nanoseconds */
 int64_t now_ns(void);
+
+/** exec_adopt_attach() - As exec_adopt(), attached to the main process */
+MUST_CHECK int exec_adopt_attach(struct hutch *h, int fd,
+				 const struct hutch_attach_opts *o,
+				 struct hutch_exec **ret, struct err *e);
 
 /**
  * exec_adopt() - hutch_exec_open() over a socket, for tests

@@ -7,15 +7,12 @@
 #include <sys/socket.h>
 #include <time.h>
 
-#include "common/loop.h"
 #include "common/unix.h"
 #include "host/lib/internal.h"
 #include "host/lib/kcall.h"
 #include "host/lib/names.h"
 #include "host/lib/record.h"
 #include "host/lib/vmdir.h"
-
-#define NS_PER_MS 1000000ull
 
 /* A keeper that dies closes its sockets a moment before its lock. */
 #define LOCK_STEP_MS 5
@@ -42,16 +39,6 @@ int kcall_send(int run_fd, const char *verb, const char *key, const char *arg,
 	return take_fd(&fd);
 }
 
-/* Milliseconds until @end, at most INT_MAX; -1 if it is never. */
-static int left_ms(int timeout_ms, uint64_t end)
-{
-	uint64_t now = loop_now_ns();
-
-	if (timeout_ms < 0)
-		return -1;
-	return now >= end ? 0 : (int)((end - now) / NS_PER_MS + 1);
-}
-
 static int parse_answer(char *line, size_t len, struct ctl_msg *ret,
 			struct err *e)
 {
@@ -68,12 +55,12 @@ static int parse_answer(char *line, size_t len, struct ctl_msg *ret,
 int kcall_answer(int fd, int timeout_ms, char line[CTL_LINE_MAX],
 		 struct ctl_msg *ret, struct err *e)
 {
-	uint64_t end = loop_now_ns() + (uint64_t)MAX(timeout_ms, 0) * NS_PER_MS;
+	uint64_t end = deadline_in(timeout_ms);
 	size_t len = 0;
 
 	for (;;) {
 		struct pollfd p = { .fd = fd, .events = POLLIN };
-		int k = poll(&p, 1, left_ms(timeout_ms, end));
+		int k = poll(&p, 1, deadline_left_ms(end));
 		const char *nl;
 		ssize_t n;
 

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* host/lib/names.c - see names.h, and the words of hutch.h */
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>
 
 #include "common/log.h"
+#include "common/loop.h"
 #include "common/words.h"
 #include "host/lib/internal.h"
 #include "host/lib/names.h"
@@ -326,6 +328,24 @@ int file_size_ok(uint64_t len)
 
 	return getrlimit(RLIMIT_FSIZE, &rl) == 0 && len > rl.rlim_cur ? -EFBIG
 								      : 0;
+}
+
+uint64_t deadline_in(int64_t timeout_ms)
+{
+	return timeout_ms < 0
+		       ? 0
+		       : loop_now_ns() + (uint64_t)timeout_ms * NS_PER_MS;
+}
+
+int deadline_left_ms(uint64_t end_ns)
+{
+	uint64_t now = loop_now_ns();
+
+	if (end_ns == 0)
+		return -1;
+	if (now >= end_ns)
+		return 0;
+	return (int)MIN((end_ns - now) / NS_PER_MS + 1, (uint64_t)INT_MAX);
 }
 
 int64_t now_ns(void)

@@ -184,6 +184,17 @@ void host_collect(struct host_env *v, struct hutch_exec *x,
 	ck_assert_int_ne(res->r, 0);
 }
 
+void host_log_of(struct host_env *v, const char *proc, struct host_result *res)
+{
+	struct hutch_attach_opts o = HUTCH_ATTACH_OPTS_INIT;
+	struct hutch_exec *x = NULL;
+	int r = hutch_attach(v->h, "web", proc, &o, &x, &v->e);
+
+	ck_assert_msg(r == 0, "%d %s", r, v->e.msg);
+	host_collect(v, x, res);
+	hutch_exec_close(x);
+}
+
 void host_kill_and_rm(struct host_env *v)
 {
 	ck_assert_msg(hutch_rm(v->h, "web", HUTCH_RM_FORCE, &v->e) == 0, "%s",

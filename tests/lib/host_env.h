@@ -79,6 +79,9 @@ struct host_result {
 void host_collect(struct host_env *v, struct hutch_exec *x,
 		  struct host_result *res);
 
+/** host_log_of() - What a process in "web" has written so far */
+void host_log_of(struct host_env *v, const char *proc, struct host_result *res);
+
 /** host_kill_and_rm() - Away with "web" */
 void host_kill_and_rm(struct host_env *v);
 

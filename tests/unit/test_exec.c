@@ -60,7 +60,8 @@ START_TEST(exec_says_what_it_was_asked)
 	o.flags = HUTCH_EXEC_TTY | HUTCH_EXEC_STDIN;
 	ck_assert_int_eq(hutch_exec_open(v.h, "web", &o, &x, &v.e), 0);
 	host_collect(&v, x, &res);
-	ck_assert_str_eq(res.out, "0x3 1234 2000 132x43 '1:2' '/w' 'K=V'");
+	ck_assert_str_eq(res.out, "0x3 1234 2000 132x43 '1:2' '/w' 'K=V' '' 0 "
+				  "0 0 0");
 	hutch_exec_close(x);
 	host_kill_and_rm(&v);
 	host_env_done(&v);
@@ -102,7 +103,7 @@ START_TEST(exec_of_a_broken_stream_is_an_error_never_an_exit)
 		{ { "badtotal", "1" }, -EBADMSG, "output is incomplete" },
 		{ { "badcursor" }, -EBADMSG, "output goes on at byte 5" },
 		{ { "badack" }, -EBADMSG, "acknowledged" },
-		{ { "badtype" }, -EBADMSG, "no answer to a command" },
+		{ { "badtype" }, -EBADMSG, "DONE is no answer to a command" },
 		{ { "garbage" }, -EBADMSG, "not the protocol" },
 		{ { "die", "exit", "4" }, -ESRCH, "guest-panic" },
 		{ { "die", "signal", "31" }, -ESRCH, "vmm-crash(31)" },
