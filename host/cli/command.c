@@ -60,7 +60,7 @@ static int read_vm(const struct command_opts *o, struct command *cmd,
 					    : HUTCH_ON_EXIT_STOP;
 	return r;
 }
-_Static_assert(HUTCH_MEMORY_MIN == 64ull << 20, "the sentence says so");
+_Static_assert(HUTCH_MEMORY_MIN >> 20 == 64, "the sentence says so");
 
 static int read_process(const struct command_opts *o, struct command *cmd,
 			struct hutch_err *e)

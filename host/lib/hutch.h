@@ -636,11 +636,11 @@ struct hutch_exec_event {
 	int lingering;
 	enum hutch_exec_error error;
 	int code;
+	int stream;
 	const char *msg;
 	const char *id;
 	uint64_t cursor;
 	int64_t time_ns;
-	int stream;
 	uint64_t lost;
 	uint64_t stdout_cut;
 	uint64_t stderr_cut;

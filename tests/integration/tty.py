@@ -168,9 +168,50 @@ def run():
     t.check_restored()
 
 
+def leave(t):
+    """Ctrl-p, and ctrl-q in a read of its own."""
+    t.type("\x10")
+    time.sleep(0.2)
+    t.type("\x11")
+
+
+def detach(vm):
+    t = Term("hutch", "exec", "-it", "--name", "shell", vm, "--", "sh")
+    t.expect("# ", "$ ")
+    # What does not leave is a key like any other: the last line once more.
+    t.type("echo fir''st\n")
+    t.expect("first")
+    t.type("\x10\x10\n")
+    t.expect("first")
+    leave(t)
+    t.expect("goes on: hutch attach")
+    t.wait([0])
+    t.check_restored()
+
+
+def reattach(vm):
+    t = Term("hutch", "attach", vm, "shell")
+    t.expect("first")
+    t.type("stty size\n")
+    t.expect("33 101")
+    t.resize(20, 60)
+    os.kill(t.pid, signal.SIGWINCH)
+    time.sleep(0.5)
+    t.type("stty size\n")
+    t.expect("20 60")
+    leave(t)
+    t.wait([0])
+    t.check_restored()
+    t = Term("hutch", "attach", "--detach-keys", "ctrl-a,d", vm, "shell")
+    t.expect("20 60")
+    t.type("exit 4\n")
+    t.wait([4])
+    t.check_restored()
+
+
 SCENES = {f.__name__: f for f in (
     size, resize, vi, top, ctrl_c, restored_after_exit, restored_after_signal,
-    restored_after_death, run)}
+    restored_after_death, run, detach, reattach)}
 
 if __name__ == "__main__":
     SCENES[sys.argv[1]](*sys.argv[2:])

@@ -47,7 +47,7 @@ struct fake_vm {
 };
 
 /** fake_vm_set() - From now on, in this process and its children */
-void fake_vm_set(const struct fake_vm *vm);
+void fake_vm_set(const struct fake_vm *to);
 
 /**
  * fake_vm_cli() - Run "hutch WORD..." in a child with no standard input
