@@ -23,12 +23,14 @@ void keeper_init(struct keeper *k)
 			      .signal_fd = -1,
 			      .loop.epfd = -1,
 			      .events.conn.fd = -1,
+			      .exec.conn.fd = -1,
 			      .main.conn.fd = -1,
 			      .shutdown.conn.fd = -1 };
 	for (int i = 0; i < LAUNCH_N_FDS; i++)
 		k->fd[i] = -1;
 	list_init(&k->clients);
 	mainlog_init(&k->log, -1);
+	eventlog_init(&k->eventlog, -1);
 }
 
 void keeper_done(struct keeper *k)
@@ -36,6 +38,7 @@ void keeper_done(struct keeper *k)
 	serve_close(k);
 	guest_close(k);
 	mainlog_done(&k->log);
+	eventlog_done(&k->eventlog);
 	for (int i = 0; i < LAUNCH_N_FDS; i++)
 		if (k->fd[i] >= 0)
 			(void)close(take_fd(&k->fd[i]));
@@ -57,12 +60,49 @@ void keeper_done(struct keeper *k)
 /* ---- The record on the way ---- */
 
 /* On a full disk the file stays behind; the end has room set aside. */
-static void write_record(struct keeper *k)
+void keeper_save(struct keeper *k)
 {
 	struct err ignored;
 
+	loop_timer_cancel(&k->save_timer);
 	if (record_write(k->fd[LAUNCH_FD_STATE], k->rec, 0, &ignored) < 0)
 		return;
+}
+
+void keeper_tell(struct keeper *k, const char *kind)
+{
+	const struct hutch_vm_event ev = { .time_ns = now_ns(),
+					   .vm = k->rec->name,
+					   .id = k->rec->id,
+					   .kind = kind };
+
+	eventlog_put(&k->eventlog, &ev);
+}
+
+/* The last one; with rm too, for those who have the file open. */
+static void tell_end(struct keeper *k)
+{
+	const struct hutch_record *rec = k->rec;
+	const bool exited = rec->reason == HUTCH_REASON_EXITED;
+	const bool killed = rec->signal &&
+			    (rec->reason == HUTCH_REASON_KILLED ||
+			     rec->reason == HUTCH_REASON_OOM ||
+			     rec->reason == HUTCH_REASON_VMM_CRASH);
+	const struct hutch_vm_event ev = {
+		.time_ns = rec->ended_ns,
+		.vm = rec->name,
+		.id = rec->id,
+		.kind = "stopped",
+		.reason = hutch_reason_name(rec->reason),
+		.text = rec->text,
+		.how = exited   ? HUTCH_EXEC_EXITED
+		       : killed ? HUTCH_EXEC_SIGNALLED
+				: 0,
+		.value = exited ? rec->exit_code : rec->signal,
+		.oom = rec->reason == HUTCH_REASON_OOM,
+	};
+
+	eventlog_put(&k->eventlog, &ev);
 }
 
 void keeper_ready(struct keeper *k)
@@ -73,10 +113,10 @@ void keeper_ready(struct keeper *k)
 	k->rec->ready_ns = now_ns();
 	if (!k->ending)
 		k->rec->state = HUTCH_STATE_RUNNING;
-	write_record(k);
+	keeper_save(k);
+	keeper_tell(k, "ready");
 	serve_ready(k);
-	if (!k->ending)
-		guest_start_main(k);
+	idle_ready(k);
 }
 
 /* ---- Ending ---- */
@@ -107,6 +147,7 @@ void keeper_end(struct keeper *k, const struct cause *cause, int grace_ms)
 	if (k->cause.reason == HUTCH_REASON_NONE)
 		k->cause = *cause;
 	k->ending = true;
+	loop_timer_cancel(&k->idle_timer);
 	/* A guest that is not up has nothing to put in order. */
 	if (grace_ms >= 0 && k->ready && guest_shutdown(k, grace_ms) == 0)
 		set_deadline(k, grace_ms);
@@ -114,7 +155,7 @@ void keeper_end(struct keeper *k, const struct cause *cause, int grace_ms)
 		monitor_kill(k);
 	if (first) {
 		k->rec->state = HUTCH_STATE_STOPPING;
-		write_record(k);
+		keeper_save(k);
 	}
 }
 
@@ -167,6 +208,20 @@ static void on_connector(struct loop_io *io, uint32_t events)
 
 /* ---- Start and run ---- */
 
+/*
+ * For good: a starter that has gone is an EPIPE to us, a file that may grow no
+ * more an EFBIG.
+ */
+static int block_signals(void)
+{
+	sigset_t set;
+
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGPIPE);
+	(void)sigaddset(&set, SIGXFSZ);
+	return sigprocmask(SIG_BLOCK, &set, NULL) < 0 ? -errno : 0;
+}
+
 static int watch_signals(struct keeper *k)
 {
 	sigset_t set;
@@ -178,8 +233,6 @@ static int watch_signals(struct keeper *k)
 	k->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (k->signal_fd < 0)
 		return -errno;
-	/* Blocked for good: a starter that has gone is an EPIPE to us. */
-	(void)sigaddset(&set, SIGPIPE);
 	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
 		return -errno;
 	return loop_add(&k->loop, &k->signal_io, k->signal_fd, EPOLLIN,
@@ -219,18 +272,26 @@ static int start_all(struct keeper *k, struct err *e)
 	k->rec->keeper_pid = getpid();
 	k->rec->started_ns = now_ns();
 	r = record_write(k->fd[LAUNCH_FD_STATE], k->rec, 0, e);
-	return r < 0 ? r : record_reserve(k->fd[LAUNCH_FD_STATE], k->rec, e);
+	if (r == 0)
+		r = record_reserve(k->fd[LAUNCH_FD_STATE], k->rec, e);
+	if (r == 0)
+		keeper_tell(k, "started");
+	return r;
 }
 
 int keeper_start(struct keeper *k, struct err *e)
 {
-	int r = record_read(k->fd[LAUNCH_FD_STATE], &k->rec, e);
+	int r = block_signals();
 
+	if (r < 0)
+		return err_set(e, r, "keeper: %s", strerror(-r));
+	r = record_read(k->fd[LAUNCH_FD_STATE], &k->rec, e);
 	if (r == 0)
 		r = loop_init(&k->loop, e);
 	if (r < 0)
 		return r;
 	mainlog_init(&k->log, k->fd[LAUNCH_FD_STATE]);
+	eventlog_init(&k->eventlog, k->fd[LAUNCH_FD_STATE]);
 	r = start_all(k, e);
 	/* The monitor ends by itself when its lifeline does, with us. */
 	return r;
@@ -244,8 +305,14 @@ static void finish_record(struct keeper *k)
 
 	rec->state = HUTCH_STATE_STOPPED;
 	rec->reason = c.reason;
-	rec->exit_code = c.reason == HUTCH_REASON_EXITED ? c.exit_code : -1;
-	rec->signal = c.signal;
+	/* Of a main process that ended while the VM was kept: its end. */
+	if (!k->main_over || rec->on_exit != HUTCH_ON_EXIT_KEEP) {
+		rec->exit_code = c.reason == HUTCH_REASON_EXITED ? c.exit_code
+								 : -1;
+		rec->signal = c.signal;
+	}
+	if (c.signal)
+		rec->signal = c.signal;
 	record_set_text(rec, c.text ? c.text : "", c.text ? strlen(c.text) : 0);
 	rec->ended_ns = now_ns();
 	rec->keeper_pid = 0;
@@ -253,7 +320,7 @@ static void finish_record(struct keeper *k)
 	if (rec->rm)
 		return;
 	if (record_write_last(k->fd[LAUNCH_FD_STATE], rec, &ignored) < 0)
-		write_record(k);
+		keeper_save(k);
 }
 
 static void leave_folders(struct keeper *k)
@@ -283,6 +350,9 @@ static void unwatch(struct keeper *k)
 	loop_del(&k->stderr_io);
 	loop_timer_cancel(&k->timeout);
 	loop_timer_cancel(&k->deadline);
+	loop_timer_cancel(&k->main_timer);
+	loop_timer_cancel(&k->idle_timer);
+	loop_timer_cancel(&k->save_timer);
 }
 
 int keeper_run(struct keeper *k)
@@ -296,6 +366,7 @@ int keeper_run(struct keeper *k)
 	guest_drain(k);
 	unwatch(k);
 	finish_record(k);
+	tell_end(k);
 	leave_folders(k);
 	(void)close(take_fd(&k->fd[LAUNCH_FD_LOCK]));
 	serve_exit(k);

@@ -17,7 +17,9 @@
 
 #include "common/ctl.h"
 #include "common/loop.h"
+#include "common/wire_proc.h"
 #include "host/lib/conn.h"
+#include "host/lib/eventlog.h"
 #include "host/lib/hutch.h"
 #include "host/lib/mainlog.h"
 #include "host/lib/launch.h"
@@ -39,16 +41,21 @@ struct cause {
 	const char *text;
 };
 
+struct keeper;
+
 /**
  * struct guest_conn - One of the keeper's own connections to the agent
  * @more:	Set while frames may be here that the socket does not tell of
- * @got:	Bytes of stdout and stderr that have come
+ * @fn:		Takes a frame; false: close the connection
+ * @gone:	It has been closed, by either side; may be NULL
  */
 struct guest_conn {
 	struct loop_io io;
 	struct loop_timer more;
 	struct conn conn;
-	uint64_t got[2];
+	struct keeper *k;
+	bool (*fn)(struct keeper *k, const struct wire_frame *f);
+	void (*gone)(struct keeper *k);
 };
 
 /**
@@ -63,8 +70,19 @@ struct guest_conn {
  * @vmm_lifeline: Write end; ours to hold
  * @connector:	Our end of the monitor's connector
  * @stderr_fd:	What the monitor says
+ * @main_timer:	For the rest of the main process's output, or for its start
+ * @idle_timer:	Set while the clock of the idle time-out runs
+ * @save_timer:	Set while the record waits to be written
+ * @busy:	WIRE_BUSY_*, as last told, if @busy_known
+ * @main_seen:	It has been told of: we are, or were, attached to it
+ * @main_begun:	Our request to start it has been answered
+ * @main_exited: We have seen its exit, as @main_end says, and its client may
+ *		not have
+ * @main_over:	It has ended, as @main_end says
+ * @main_next:	Cursors of the next bytes of its stdout and stderr
  * @events:	EVENTS; its HELLO is what "ready" means
- * @main:	The main process, if we run it
+ * @exec:	EXEC of the main process, if it is ours to start
+ * @main:	ATTACH to it
  * @shutdown:	SHUTDOWN, once asked for
  */
 struct keeper {
@@ -92,12 +110,25 @@ struct keeper {
 	struct loop_io listen_io;
 	struct loop_timer timeout;
 	struct loop_timer deadline;
+	struct loop_timer main_timer;
+	struct loop_timer idle_timer;
+	struct loop_timer save_timer;
+	unsigned int busy;
+	bool busy_known;
+	bool main_seen;
+	bool main_begun;
+	bool main_exited;
+	bool main_over;
+	struct cause main_end;
+	uint64_t main_next[2];
 	size_t stderr_len;
 	char stderr_buf[KEEPER_STDERR_MAX];
 	struct guest_conn events;
+	struct guest_conn exec;
 	struct guest_conn main;
 	struct guest_conn shutdown;
 	struct mainlog log;
+	struct eventlog eventlog;
 	struct list clients;
 	unsigned int n_clients;
 };
@@ -133,6 +164,12 @@ void keeper_end(struct keeper *k, const struct cause *cause, int grace_ms);
 /** keeper_ready() - The agent has answered */
 void keeper_ready(struct keeper *k);
 
+/** keeper_save() - Write the record; on a full disk the old one stays */
+void keeper_save(struct keeper *k);
+
+/** keeper_tell() - Write an event of the VM itself: "ready" and so on */
+void keeper_tell(struct keeper *k, const char *kind);
+
 /* ---- monitor.c ---- */
 
 /** monitor_start() - Run hutch-vmm. Return: 0 or -errno with a sentence */
@@ -151,11 +188,12 @@ struct cause monitor_verdict(struct keeper *k);
 
 /* ---- guest.c ---- */
 
-/** guest_open() - Connect for EVENTS; the monitor holds it until the bell */
+/**
+ * guest_open() - Connect for EVENTS, and to start the main process
+ *
+ * The monitor holds connections until the guest is up.
+ */
 MUST_CHECK int guest_open(struct keeper *k, struct err *e);
-
-/** guest_start_main() - Run the main process, if it is ours to run */
-void guest_start_main(struct keeper *k);
 
 /** guest_shutdown() - Ask for a power-off. Return: 0 or -errno: cannot */
 MUST_CHECK int guest_shutdown(struct keeper *k, int grace_ms);
@@ -164,6 +202,45 @@ MUST_CHECK int guest_shutdown(struct keeper *k, int grace_ms);
 void guest_drain(struct keeper *k);
 
 void guest_close(struct keeper *k);
+
+/**
+ * guest_conn_open() - Connect and send a request; @g->fn is set
+ *
+ * Return: 0; -EAGAIN if the monitor takes no connections; or -errno
+ */
+MUST_CHECK int guest_conn_open(struct keeper *k, struct guest_conn *g,
+			       const void *req, size_t len);
+
+/** guest_conn_drain() - Take in all that has come, when the peer is gone */
+void guest_conn_drain(struct guest_conn *g);
+
+void guest_conn_close(struct guest_conn *g);
+
+/* ---- mainproc.c ---- */
+
+/** mainproc_open() - Start the main process, if it is ours to start */
+MUST_CHECK int mainproc_open(struct keeper *k, struct err *e);
+
+/** mainproc_started() - There is one: have its output in the log */
+void mainproc_started(struct keeper *k, const char *id);
+
+/** mainproc_ended() - It has ended; only the first time counts */
+void mainproc_ended(struct keeper *k, enum wire_how how, uint32_t flags,
+		    uint32_t value);
+
+/** mainproc_gone() - The agent will tell no more: what we have seen counts */
+void mainproc_gone(struct keeper *k);
+
+/* ---- idle.c ---- */
+
+/** idle_ready() - The guest is up: the clock starts */
+void idle_ready(struct keeper *k);
+
+/** idle_note() - What the agent says: WIRE_BUSY_* */
+void idle_note(struct keeper *k, unsigned int value);
+
+/** idle_lost() - It will say no more: the clock runs out, if it is not set */
+void idle_lost(struct keeper *k);
 
 /* ---- serve.c ---- */
 

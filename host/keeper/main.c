@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -73,6 +74,17 @@ static int close_others(const int fd[LAUNCH_N_FDS])
 	return 0;
 }
 
+/*
+ * A big frame is a mapping of its own and goes when it is done with; by default
+ * malloc would raise this limit as it sees such, and keep them.
+ */
+static void bound_heap(void)
+{
+	(void)mallopt(M_MMAP_THRESHOLD, 128 << 10);
+	(void)mallopt(M_TRIM_THRESHOLD, 64 << 10);
+	(void)mallopt(M_ARENA_MAX, 1);
+}
+
 /* The monitor needs a descriptor a connection, and inherits our limit. */
 static void raise_nofile(void)
 {
@@ -128,6 +140,7 @@ int main(int argc, char **argv)
 	if (close_others(k.fd) < 0 || chdir("/") < 0)
 		return 1;
 	raise_nofile();
+	bound_heap();
 	(void)umask(077);
 	return keep(&k);
 }

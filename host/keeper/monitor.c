@@ -91,12 +91,14 @@ static int file_actions(posix_spawn_file_actions_t *fa, const struct keeper *k,
 
 static int spawn_attr(posix_spawnattr_t *attr)
 {
-	sigset_t none;
+	sigset_t mask;
 	int r;
 
-	(void)sigemptyset(&none);
+	/* So that a limit on files is a sentence of its, and no crash. */
+	(void)sigemptyset(&mask);
+	(void)sigaddset(&mask, SIGXFSZ);
 	r = posix_spawnattr_setflags(attr, POSIX_SPAWN_SETSIGMASK);
-	r = r ? r : posix_spawnattr_setsigmask(attr, &none);
+	r = r ? r : posix_spawnattr_setsigmask(attr, &mask);
 	return -r;
 }
 

@@ -26,9 +26,9 @@ static int queue_hello(struct conn *c)
 	return conn_queue(c, buf, wr.len);
 }
 
-int conn_open(struct conn *c, int run_fd, struct err *e)
+int conn_open(struct conn *c, int run_fd, int flags, struct err *e)
 {
-	int fd = unix_connect(run_fd, VMDIR_VSOCK_SOCK, SOCK_STREAM, e);
+	int fd = unix_connect(run_fd, VMDIR_VSOCK_SOCK, SOCK_STREAM | flags, e);
 
 	*c = (struct conn){ .fd = -1 };
 	return fd < 0 ? fd : conn_adopt(c, fd, e);

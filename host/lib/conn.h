@@ -43,10 +43,11 @@ struct conn {
 /**
  * conn_open() - Connect, and have CONNECT and HELLO ready to be sent
  * @run_fd:	Folder RUN/NAME
+ * @flags:	SOCK_NONBLOCK: do not wait while the VM's backlog is full
  *
- * Return: 0; -ENOENT or -ECONNREFUSED if no VM is there; or -errno
+ * Return: 0; -ENOENT or -ECONNREFUSED if no VM is there; -EAGAIN; or -errno
  */
-MUST_CHECK int conn_open(struct conn *c, int run_fd, struct err *e);
+MUST_CHECK int conn_open(struct conn *c, int run_fd, int flags, struct err *e);
 
 /** conn_adopt() - The same over a connected socket, which it takes over */
 MUST_CHECK int conn_adopt(struct conn *c, int fd, struct err *e);

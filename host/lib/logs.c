@@ -160,6 +160,7 @@ int hutch_logs_next(struct hutch_logs *l, struct hutch_log_piece *piece,
 	*piece = (struct hutch_log_piece){
 		.stream = h->stream,
 		.time_ns = (int64_t)le64_get(h->time_ns),
+		.cursor = le64_get(h->cursor),
 		.data = h + 1,
 		.len = (size_t)n - sizeof(*h),
 	};

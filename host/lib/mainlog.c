@@ -7,6 +7,7 @@
 #include <sys/uio.h>
 
 #include "common/rd.h"
+#include "host/lib/internal.h"
 #include "host/lib/mainlog.h"
 #include "host/lib/vmdir.h"
 
@@ -43,11 +44,12 @@ static int make_way(struct mainlog *l, size_t len)
 	return open_file(l);
 }
 
-void mainlog_put(struct mainlog *l, int stream, int64_t time_ns,
+void mainlog_put(struct mainlog *l, int stream, uint64_t cursor,
 		 const void *data, size_t len)
 {
 	const struct mainlog_head h = {
-		.time_ns = le64_put((uint64_t)time_ns),
+		.time_ns = le64_put((uint64_t)now_ns()),
+		.cursor = le64_put(cursor),
 		.len = le32_put((uint32_t)len),
 		.stream = (uint8_t)stream,
 	};

@@ -3,8 +3,9 @@
  * host/lib/mainlog.h - the main process's output on disk, capped
  *
  * STATE/NAME/main.log is a row of pieces: le64 time (nanoseconds since 1970),
- * le32 length (1 to MAINLOG_PIECE_MAX), u8 stream (1 stdout, 2 stderr), three
- * zero bytes, then the bytes.  When the file would pass MAINLOG_FILE_MAX it
+ * le64 cursor (bytes of this stream before these; a gap is what was lost), le32
+ * length (1 to MAINLOG_PIECE_MAX), u8 stream (1 stdout, 2 stderr), three zero
+ * bytes, then the bytes.  When the file would pass MAINLOG_FILE_MAX it
  * becomes main.log.1, replacing the one before: what is kept is at least half
  * of the newest 2 * MAINLOG_FILE_MAX bytes.  A piece that is cut at the end of
  * the file, by a crash or a full disk, is not there.
@@ -21,11 +22,12 @@
 /** struct mainlog_head - In front of each piece */
 struct mainlog_head {
 	le64 time_ns;
+	le64 cursor;
 	le32 len;
 	uint8_t stream;
 	uint8_t zero[3];
 };
-_Static_assert(sizeof(struct mainlog_head) == 16, "file layout is ABI");
+_Static_assert(sizeof(struct mainlog_head) == 24, "file layout is ABI");
 
 /**
  * struct mainlog - The writer; one a VM, the keeper
@@ -45,13 +47,13 @@ void mainlog_init(struct mainlog *l, int dirfd);
 void mainlog_done(struct mainlog *l);
 
 /**
- * mainlog_put() - Append a piece
+ * mainlog_put() - Append a piece, got now
  * @stream:	1 or 2
  * @len:	1 to MAINLOG_PIECE_MAX
  *
  * What cannot be written is counted: output never stops for a full disk.
  */
-void mainlog_put(struct mainlog *l, int stream, int64_t time_ns,
+void mainlog_put(struct mainlog *l, int stream, uint64_t cursor,
 		 const void *data, size_t len);
 
 /**

@@ -34,7 +34,8 @@ int session_open(struct session *s, struct err *e)
 	int r = vmdir_open(s->h, s->name, &d, e);
 
 	if (r == 0)
-		r = d.run_fd < 0 ? -ENOENT : conn_open(&s->conn, d.run_fd, e);
+		r = d.run_fd < 0 ? -ENOENT
+				 : conn_open(&s->conn, d.run_fd, 0, e);
 	/* Without a keeper's room the record will have to do. */
 	if (r == 0)
 		s->keeper_fd =

@@ -151,7 +151,7 @@ static int give_main(const struct hutch_start_opts *o, struct gift *g,
 	const struct hutch_exec_opts x = {
 		.argv = o->argv,
 		.grace_ms = o->grace_ms,
-		.flags = HUTCH_EXEC_MAIN,
+		.flags = HUTCH_EXEC_MAIN | HUTCH_EXEC_DETACH,
 	};
 	auto_free uint8_t *frame = NULL;
 	size_t len = 0;

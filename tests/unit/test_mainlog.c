@@ -78,9 +78,9 @@ START_TEST(next_refuses_a_wrong_head)
 		size_t off;
 		uint8_t value;
 	} bad[] = {
-		{ 12, 0 }, { 12, 3 }, { 13, 1 },
-		{ 14, 1 }, { 15, 1 }, { 8, 0 }, /* no bytes */
-		{ 11, 1 },                      /* 16 MiB of them */
+		{ 20, 0 }, { 20, 3 }, { 21, 1 },
+		{ 22, 1 }, { 23, 1 }, { 16, 0 }, /* no bytes */
+		{ 19, 1 },                       /* 16 MiB of them */
 	};
 	const struct mainlog_head *h;
 	uint8_t buf[64];

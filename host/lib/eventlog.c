@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* host/lib/eventlog.c - see eventlog.h */
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/log.h"
+#include "common/loop.h"
+#include "host/lib/eventlog.h"
+#include "host/lib/internal.h"
+#include "host/lib/names.h"
+#include "host/lib/vmdir.h"
+
+#define NS_PER_S 1000000000ull
+
+void eventlog_init(struct eventlog *l, int dirfd)
+{
+	*l = (struct eventlog){ .dirfd = dirfd,
+				.fd = -1,
+				.left = EVENTLOG_BURST };
+}
+
+void eventlog_done(struct eventlog *l)
+{
+	if (l->fd >= 0)
+		(void)close(take_fd(&l->fd));
+}
+
+/* ---- Writing ---- */
+
+static json_t *str_or_null(const char *s)
+{
+	return s && *s ? json_string(s) : json_null();
+}
+
+static json_t *int_or_null(bool there, int v)
+{
+	return there ? json_integer(v) : json_null();
+}
+
+static char *line_of(const struct hutch_vm_event *ev)
+{
+	const char *raw = ev->text ? ev->text : "";
+	char text[EVENTLOG_TEXT_MAX], time[RFC3339_LEN];
+	json_t *j = json_object();
+	char *line = NULL;
+	int r = 0;
+
+	if (!j)
+		return NULL;
+	log_escape(text, sizeof(text), raw, strlen(raw));
+#define PUT(key, value) (r |= json_object_set_new_nocheck(j, key, value))
+	PUT("time", json_string(rfc3339_text(ev->time_ns, time)));
+	PUT("vm", json_string(ev->vm));
+	PUT("vm_id", json_string(ev->id));
+	PUT("event", json_string(ev->kind));
+	PUT("process", str_or_null(ev->process));
+	PUT("pid", int_or_null(ev->pid != 0, ev->pid));
+	PUT("code", int_or_null(ev->how == HUTCH_EXEC_EXITED, ev->value));
+	PUT("signal", int_or_null(ev->how == HUTCH_EXEC_SIGNALLED, ev->value));
+	PUT("timed_out", json_boolean(ev->timed_out));
+	PUT("oom", json_boolean(ev->oom));
+	PUT("core_dumped", json_boolean(ev->core_dumped));
+	PUT("main", json_boolean(ev->main));
+	PUT("tty", json_boolean(ev->tty));
+	PUT("reason", str_or_null(ev->reason));
+	PUT("text", json_string(text));
+#undef PUT
+	if (r == 0)
+		line = json_dumps(j, JSON_COMPACT);
+	json_decref(j);
+	return line;
+}
+
+static int make_way(struct eventlog *l, size_t len)
+{
+	if (l->fd >= 0 && l->size + len > EVENTLOG_FILE_MAX) {
+		eventlog_done(l);
+		if (renameat(l->dirfd, VMDIR_EVENTS, l->dirfd,
+			     VMDIR_EVENTS_OLD) < 0)
+			return -errno;
+	}
+	if (l->fd >= 0)
+		return 0;
+	l->fd = openat(l->dirfd, VMDIR_EVENTS,
+		       O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
+		       0600);
+	l->size = 0;
+	return l->fd < 0 ? -errno : 0;
+}
+
+void eventlog_put(struct eventlog *l, const struct hutch_vm_event *ev)
+{
+	auto_free char *line = line_of(ev);
+	size_t len = line ? strlen(line) : 0;
+	ssize_t n;
+
+	if (!line || make_way(l, len + 1) < 0)
+		return;
+	line[len] = '\n'; /* in place of the NUL */
+	n = pwrite(l->fd, line, len + 1, (off_t)l->size);
+	if (n == (ssize_t)(len + 1))
+		l->size += len + 1;
+	else if (n > 0 && ftruncate(l->fd, (off_t)l->size) < 0)
+		eventlog_done(l); /* part of a line: begin a new file */
+}
+
+/* Return: whether the guest may tell one more. */
+static bool take_token(struct eventlog *l)
+{
+	uint64_t now = loop_now_ns();
+	uint64_t more = (now - l->at_ns) / (NS_PER_S / EVENTLOG_RATE);
+
+	if (l->at_ns == 0 || more > EVENTLOG_BURST - l->left) {
+		l->left = l->at_ns ? EVENTLOG_BURST : l->left;
+		l->at_ns = now;
+	} else {
+		l->left += (unsigned int)more;
+		l->at_ns += more * (NS_PER_S / EVENTLOG_RATE);
+	}
+	if (l->left == 0)
+		return false;
+	l->left--;
+	return true;
+}
+
+static void put_dropped(struct eventlog *l, const struct hutch_vm_event *ev)
+{
+	char text[64];
+	const struct hutch_vm_event d = { .time_ns = ev->time_ns,
+					  .vm = ev->vm,
+					  .id = ev->id,
+					  .kind = "dropped",
+					  .text = text };
+
+	(void)snprintf(text, sizeof(text), "%llu events of the guest",
+		       (unsigned long long)l->dropped);
+	l->dropped = 0;
+	eventlog_put(l, &d);
+}
+
+void eventlog_put_guest(struct eventlog *l, const struct hutch_vm_event *ev)
+{
+	if (!take_token(l)) {
+		l->dropped++;
+		return;
+	}
+	if (l->dropped)
+		put_dropped(l, ev);
+	eventlog_put(l, ev);
+}
+
+/* ---- Reading ---- */
+
+static const char *get_str(const json_t *j, const char *key)
+{
+	const char *s = json_string_value(json_object_get(j, key));
+
+	return s ? s : "";
+}
+
+static int get_bool(const json_t *j, const char *key)
+{
+	return json_is_true(json_object_get(j, key));
+}
+
+static void get_end(const json_t *j, struct hutch_vm_event *ev)
+{
+	const json_t *code = json_object_get(j, "code");
+	const json_t *sig = json_object_get(j, "signal");
+
+	if (json_is_integer(code)) {
+		ev->how = HUTCH_EXEC_EXITED;
+		ev->value = (int)json_integer_value(code);
+	} else if (json_is_integer(sig)) {
+		ev->how = HUTCH_EXEC_SIGNALLED;
+		ev->value = (int)json_integer_value(sig);
+	}
+}
+
+int eventlog_parse(const char *line, size_t len, struct eventlog_line *ret)
+{
+	json_t *j = json_loadb(line, len, 0, NULL);
+	struct hutch_vm_event *ev = &ret->ev;
+
+	if (!json_is_object(j)) {
+		json_decref(j);
+		return -EBADMSG;
+	}
+	*ev = (struct hutch_vm_event){
+		.vm = get_str(j, "vm"),
+		.id = get_str(j, "vm_id"),
+		.kind = get_str(j, "event"),
+		.process = get_str(j, "process"),
+		.reason = get_str(j, "reason"),
+		.text = get_str(j, "text"),
+		.pid = (int)json_integer_value(json_object_get(j, "pid")),
+		.timed_out = get_bool(j, "timed_out"),
+		.oom = get_bool(j, "oom"),
+		.core_dumped = get_bool(j, "core_dumped"),
+		.main = get_bool(j, "main"),
+		.tty = get_bool(j, "tty"),
+	};
+	get_end(j, ev);
+	if (rfc3339_parse(get_str(j, "time"), &ev->time_ns) < 0 || !*ev->kind) {
+		json_decref(j);
+		return -EBADMSG;
+	}
+	ret->json = j;
+	return 0;
+}
+
+void eventlog_line_done(struct eventlog_line *l)
+{
+	json_decref(l->json);
+	l->json = NULL;
+}
