@@ -264,6 +264,14 @@ static void drain(struct stream *s)
 		serve(s, -1);
 }
 
+/* How long nothing may happen before something is to be done. */
+static int idle_ms(const struct stream *s)
+{
+	int in = input_wait_ms(&s->in), x = hutch_exec_timeout_ms(s->x);
+
+	return in < 0 ? x : x < 0 ? in : MIN(in, x);
+}
+
 static void loop(struct stream *s)
 {
 	bool more;
@@ -274,7 +282,7 @@ static void loop(struct stream *s)
 		if (is_left(s) || (s->done && !output_waits(&s->out)))
 			break;
 		tell_all(s);
-		serve(s, more ? 0 : input_wait_ms(&s->in));
+		serve(s, more ? 0 : idle_ms(s));
 	}
 	for (unsigned int i = 0; i < 2; i++) {
 		drain(s);

@@ -28,6 +28,7 @@ struct hutch_exec {
 	int n_script;
 	uint64_t cursor[2];
 	int tells_size;
+	int left_ms; /* until it must be looked at, -1 never */
 	char data[PIECE_MAX];
 };
 
@@ -72,6 +73,7 @@ struct hutch_exec *fake_hutch_sh(const char *script)
 
 	need(x != NULL, "calloc");
 	x->left = -1;
+	x->left_ms = -1;
 	need(pipe2(in, O_CLOEXEC) == 0 && pipe2(out, O_CLOEXEC) == 0 &&
 		     pipe2(err, O_CLOEXEC) == 0,
 	     "pipe2");
@@ -106,7 +108,13 @@ struct hutch_exec *fake_hutch_events(const struct hutch_exec_event *ev, int n,
 	x->script = ev;
 	x->n_script = n;
 	x->left = left;
+	x->left_ms = -1;
 	return x;
+}
+
+void fake_hutch_deaf(struct hutch_exec *x)
+{
+	x->left_ms = 1;
 }
 
 void fake_hutch_tell_size(struct hutch_exec *x)
@@ -146,6 +154,11 @@ short hutch_exec_poll_events(const struct hutch_exec *x)
 {
 	(void)x;
 	return 1; /* POLLIN: of the epoll descriptor */
+}
+
+int hutch_exec_timeout_ms(const struct hutch_exec *x)
+{
+	return x->left_ms;
 }
 
 /* Return: 1 with *@ev set, 0 if there is nothing. */
@@ -192,6 +205,11 @@ int hutch_exec_next(struct hutch_exec *x, struct hutch_exec_event *ev,
 		e->code = -ESRCH;
 		(void)snprintf(e->msg, sizeof(e->msg), "broken for a test");
 		return -ESRCH;
+	}
+	if (x->started && x->left_ms >= 0) {
+		e->code = -ETIMEDOUT;
+		(void)snprintf(e->msg, sizeof(e->msg), "deaf for a test");
+		return -ETIMEDOUT;
 	}
 	x->left -= x->left > 0;
 	if (x->script) {

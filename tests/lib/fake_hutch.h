@@ -23,6 +23,9 @@ struct hutch_exec *fake_hutch_sh(const char *script);
 struct hutch_exec *fake_hutch_events(const struct hutch_exec_event *ev, int n,
 				     int left);
 
+/** fake_hutch_deaf() - Once started its time-out passes, and it is silent */
+void fake_hutch_deaf(struct hutch_exec *x);
+
 /** fake_hutch_tell_size() - The command reads "COLSxROWS" on each resize */
 void fake_hutch_tell_size(struct hutch_exec *x);
 

@@ -35,6 +35,7 @@ struct run {
 	int terminal;    /* fd[0] becomes the controlling terminal */
 	int ignored;     /* signal that was ignored before, or 0 */
 	int sizes;       /* the command reads its terminal's size */
+	int deaf;        /* its guest does not keep its time-out */
 };
 
 static void child(const struct run *run)
@@ -54,6 +55,8 @@ static void child(const struct run *run)
 	if (run->ignored)
 		(void)signal(run->ignored, SIG_IGN);
 	x = fake_hutch_sh(run->script);
+	if (run->deaf)
+		fake_hutch_deaf(x);
 	if (run->sizes)
 		fake_hutch_tell_size(x);
 	if (run->break_after)
@@ -65,6 +68,8 @@ static void child(const struct run *run)
 		      (end.exit.how == HUTCH_EXEC_SIGNALLED ? 128 : 0));
 	if (end.left)
 		_exit(strcmp(end.id, FAKE_HUTCH_ID) == 0 ? LEFT : 125);
+	if (end.error == -ETIMEDOUT)
+		_exit(124);
 	_exit(end.gave_up ? GAVE_UP + end.gave_up : 125);
 }
 
@@ -398,6 +403,16 @@ START_TEST(broken_connection_is_no_exit_code)
 }
 END_TEST
 
+/* Nothing comes that would wake it: it must look by itself. */
+START_TEST(deaf_guest_hangs_nobody)
+{
+	struct run run = { .script = "exec sleep 1000", .deaf = 1 };
+
+	run.fd[0] = run.fd[1] = run.fd[2] = -1;
+	ck_assert_int_eq(finish(start(&run)), 124);
+}
+END_TEST
+
 START_TEST(full_disk_is_told)
 {
 	struct run run = { .script = "yes | head -n 100000" };
@@ -619,8 +634,8 @@ START_TEST(key_that_only_begins_to_leave_is_passed_on)
 		pid_t pid = typed(ways[i], &master);
 
 		await_line(master, want[i]);
-		ck_assert_int_eq(kill(pid, SIGTERM), 0);
-		ck_assert_int_eq(finish(pid), GAVE_UP + SIGTERM);
+		ck_assert_int_eq(kill(pid, SIGKILL), 0);
+		ck_assert_int_eq(finish(pid), -SIGKILL);
 		(void)close(master);
 	}
 }
@@ -676,8 +691,9 @@ CHECK_MAIN("cli_stream", streams_and_code_come_back_apart,
 	   signal_reaches_the_command, signal_is_heard_while_output_flows,
 	   signal_that_nohup_ignores_is_not_passed_on,
 	   third_signal_leaves_a_deaf_command,
-	   broken_connection_is_no_exit_code, full_disk_is_told,
-	   json_holds_both_streams_in_one, terminal_is_raw_and_comes_back,
+	   broken_connection_is_no_exit_code, deaf_guest_hangs_nobody,
+	   full_disk_is_told, json_holds_both_streams_in_one,
+	   terminal_is_raw_and_comes_back,
 	   interrupt_key_is_a_byte_on_a_terminal,
 	   terminal_comes_back_after_each_signal,
 	   stopped_terminal_is_usable_and_raw_again,
