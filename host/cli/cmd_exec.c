@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* host/cli/cmd_exec.c - hutch exec: a command in a VM that runs */
-#include <stdio.h>
-
 #include "host/cli/command.h"
 #include "host/cli/event.h"
 #include "host/cli/report.h"
+#include "host/cli/text.h"
 
 static const struct opt exec_opts[] = {
 	COMMAND_STDIO_OPTS,
@@ -21,7 +20,7 @@ static void put_started(const struct cli *c, const struct hutch_exec_event *ev)
 	if (c->json)
 		event_put(&j, NULL, ev);
 	else
-		(void)printf("%s\n", ev->id);
+		text_print(ev->id);
 }
 
 /* Return: exit code; an event of @x says that it runs, or why it does not. */

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* host/cli/cmd_ps.c - hutch ps: what runs in a VM, and what has ended */
-#include <stdio.h>
-
 #include "host/cli/cli.h"
 #include "host/cli/process.h"
+#include "host/cli/text.h"
 
 struct ps_opts {
 	struct cli_common common;
@@ -42,7 +41,7 @@ static int print_list(const struct cli *c, const struct ps_opts *o,
 		return process_table(list, o->no_trunc);
 	else
 		for (; *list; list++)
-			(void)printf("%s\n", (*list)->id);
+			text_print((*list)->id);
 	return 0;
 }
 

@@ -12,6 +12,7 @@
 #include "host/cli/output.h"
 #include "host/cli/stream.h"
 #include "host/cli/term.h"
+#include "host/cli/text.h"
 
 /* Events in a row before anything else is looked at. */
 #define EVENTS_MAX 16
@@ -66,8 +67,8 @@ static void take_event(struct stream *s, const struct hutch_exec_event *ev)
 	switch (ev->kind) {
 	case HUTCH_EXEC_STARTED:
 		s->started = true;
-		(void)snprintf(s->end->id, sizeof(s->end->id), "%s",
-			       ev->id ? ev->id : "");
+		(void)text_show(s->end->id, sizeof(s->end->id),
+				ev->id ? ev->id : "", HUTCH_PROC_MAX);
 		break;
 	case HUTCH_EXEC_STDOUT:
 	case HUTCH_EXEC_STDERR:

@@ -45,7 +45,7 @@ struct stream_opts {
  * @exited:	@exit is set: the command has ended
  * @gave_up:	Signal by which the caller left it, or 0
  * @left:	The caller left it by the keys for that
- * @id:		Of the process; "" if it never started
+ * @id:		Of the process, fit to print; "" if it never started
  * @write_error: -errno of our own output, other than -EPIPE; or 0
  * @error:	Else: -errno, with the sentence in @e
  * @failed:	enum hutch_exec_error if the command was never started
@@ -55,7 +55,7 @@ struct stream_end {
 	struct hutch_exec_event exit;
 	int gave_up;
 	bool left;
-	char id[HUTCH_NAME_MAX + 1];
+	char id[HUTCH_PROC_MAX + 1];
 	int write_error;
 	int error;
 	int failed;

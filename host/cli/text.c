@@ -13,6 +13,8 @@
 /* Longer words have no near neighbour; bounds the table in distance(). */
 #define NEAR_MAX 32u
 #define DOTS     "..."
+/* Of what is printed by itself. */
+#define LINE_MAX_BYTES 4096u
 
 /* Length, first code point that needs it, and mask of a leading byte. */
 struct lead {
@@ -119,6 +121,14 @@ size_t text_show(char *dst, size_t size, const char *s, size_t max_cols)
 	}
 	dst[len] = '\0';
 	return cols;
+}
+
+void text_print(const char *s)
+{
+	char line[LINE_MAX_BYTES];
+
+	(void)text_show(line, sizeof(line), s, SIZE_MAX);
+	(void)printf("%s\n", line);
 }
 
 /* Damerau's distance: insert, delete, replace, swap two neighbours. */

@@ -34,6 +34,9 @@ int text_utf8(const char *s, size_t len, uint32_t *ret);
  */
 size_t text_show(char *dst, size_t size, const char *s, size_t max_cols);
 
+/** text_print() - @s as text_show() has it, and a newline, on stdout */
+void text_print(const char *s);
+
 /**
  * text_near() - The word of @words that @word was most likely meant to be
  * @words:	NULL-terminated

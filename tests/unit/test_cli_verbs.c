@@ -251,6 +251,27 @@ START_TEST(ps_lists_how_each_is)
 }
 END_TEST
 
+/* What a guest calls its processes is its own word. */
+START_TEST(ids_of_a_guest_do_a_terminal_no_harm)
+{
+	const struct hutch_exec_event ev = { .kind = HUTCH_EXEC_STARTED,
+					     .id = "\033[31mred" };
+	struct hutch_process p = { .id = "\033[2J\n", .user = "\033" };
+	struct hutch_process *list[] = { &p, NULL };
+	const struct fake_vm vm = { .procs = list, .ev = &ev, .n_ev = 1 };
+
+	fake_vm_set(&vm);
+	ck_assert_int_eq(fake_vm_cli("exec", "-d", "web", "x", NULL), 0);
+	ck_assert_str_eq(fake_vm_out(), "\\e[31mred\n");
+	ck_assert_int_eq(fake_vm_cli("ps", "-q", "web", NULL), 0);
+	ck_assert_str_eq(fake_vm_out(), "\\e[2J\\n\n");
+	ck_assert_int_eq(fake_vm_cli("ps", "web", NULL), 0);
+	ck_assert_ptr_null(strchr(fake_vm_out(), '\033'));
+	ck_assert_int_eq(fake_vm_cli("ps", "--json", "web", NULL), 0);
+	ck_assert_ptr_null(strchr(fake_vm_out(), '\033'));
+}
+END_TEST
+
 START_TEST(attach_takes_a_terminals_last_part)
 {
 	const struct hutch_exec_event ev[] = {
@@ -299,4 +320,5 @@ CHECK_MAIN("cli_verbs", kill_of_a_name_is_the_vm, kill_of_a_process_is_its_tree,
 	   detached_exec_that_cannot_start_is_no_success,
 	   exec_refuses_limits_that_are_none, start_passes_on_what_it_was_told,
 	   run_that_keeps_its_vm_has_no_lifeline, ps_lists_how_each_is,
+	   ids_of_a_guest_do_a_terminal_no_harm,
 	   attach_takes_a_terminals_last_part)
