@@ -37,7 +37,7 @@ static void put_json(const struct hutch_vm_event *ev)
 	jsonw_object(&j, NULL);
 	event_put_time(&j, "time", ev->time_ns);
 	jsonw_str(&j, "vm", ev->vm);
-	jsonw_str(&j, "id", ev->id);
+	jsonw_str(&j, "vm_id", ev->id);
 	jsonw_str(&j, "event", ev->kind);
 	jsonw_str(&j, "process", or_null(ev->process));
 	if (ev->pid)
