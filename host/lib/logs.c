@@ -1,36 +1,49 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* host/lib/logs.c - read the logs of a VM (hutch_logs_*) */
+/*
+ * host/lib/logs.c - read the logs of a VM (hutch_logs_*)
+ *
+ * How following works.  Whether the VM has ended is asked before the log is
+ * read, so that of one that has, all has been read when there is no more.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "common/conring.h"
-#include "common/io.h"
+#include "host/lib/follow.h"
 #include "host/lib/internal.h"
 #include "host/lib/mainlog.h"
 #include "host/lib/record.h"
+#include "host/lib/tail.h"
 #include "host/lib/vmdir.h"
-
-#define ROTATE_TRIES 10
 
 /**
  * struct hutch_logs - See hutch.h
- * @buf:	All that there is, older file first; at most both files' size
- * @off:	Of the next piece
- * @plain:	The console: one piece with no head
+ * @d:		The VM's folders
+ * @tail:	Of the main process's log
+ * @follow:	Open if followed
+ * @keeper_fd:	-1: the VM has no keeper any more
+ * @plain:	The console: one piece with no head, @len bytes in @buf
  */
 struct hutch_logs {
+	struct hutch *h;
+	struct vmdir d;
+	struct tail tail;
+	struct follow follow;
+	int keeper_fd;
+	bool following;
+	bool plain;
 	char *buf;
 	size_t len;
-	size_t off;
-	bool plain;
 };
 
-static int read_console(struct hutch_logs *l, int dirfd, struct err *e)
+/* ---- Opening ---- */
+
+static int read_console(struct hutch_logs *l, struct err *e)
 {
-	auto_fd int fd = openat(dirfd, VMDIR_CONSOLE, O_RDONLY | O_CLOEXEC);
+	auto_fd int fd =
+		openat(l->d.state_fd, VMDIR_CONSOLE, O_RDONLY | O_CLOEXEC);
 
 	l->plain = true;
 	if (fd < 0 && errno == ENOENT)
@@ -41,79 +54,52 @@ static int read_console(struct hutch_logs *l, int dirfd, struct err *e)
 	return conring_read(fd, &l->buf, &l->len, e);
 }
 
-static ino_t inode_of(int dirfd, const char *name)
+/* The watch first: what is written after it wakes us. */
+static int start_following(struct hutch_logs *l)
 {
-	struct stat st;
-
-	return fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 ? st.st_ino
-								   : 0;
-}
-
-static int read_or_none(int dirfd, const char *name, char **ret, size_t *len,
-			struct err *e)
-{
-	int r = io_read_file(dirfd, name, (size_t)MAINLOG_FILE_MAX * 2, ret,
-			     len, e);
-
-	if (r != -ENOENT)
-		return r;
-	*ret = NULL;
-	*len = 0;
-	return 0;
-}
-
-static int read_both(struct hutch_logs *l, int dirfd, struct err *e)
-{
-	auto_free char *old = NULL;
-	auto_free char *new = NULL;
-	size_t old_len = 0, new_len = 0;
-	int r = read_or_none(dirfd, VMDIR_MAIN_LOG_OLD, &old, &old_len, e);
+	int r = follow_open(&l->follow);
 
 	if (r == 0)
-		r = read_or_none(dirfd, VMDIR_MAIN_LOG, &new, &new_len, e);
-	if (r < 0)
-		return r;
-	free(l->buf);
-	l->buf = malloc(old_len + new_len + 1);
-	if (!l->buf)
-		return err_set(e, -ENOMEM, "no memory");
-	if (old_len)
-		memcpy(l->buf, old, old_len);
-	if (new_len)
-		memcpy(l->buf + old_len, new, new_len);
-	l->len = old_len + new_len;
-	return 0;
-}
-
-/* Again if the keeper has put one in the other's place meanwhile. */
-static int read_main(struct hutch_logs *l, int dirfd, struct err *e)
-{
-	for (int i = 0; i < ROTATE_TRIES; i++) {
-		ino_t before = inode_of(dirfd, VMDIR_MAIN_LOG_OLD);
-		int r = read_both(l, dirfd, e);
-
-		if (r < 0 || inode_of(dirfd, VMDIR_MAIN_LOG_OLD) == before)
-			return r;
-	}
-	return 0; /* so much is written that a piece more or less is moot */
-}
-
-static int open_log(struct hutch *h, const char *name, enum hutch_log which,
-		    struct hutch_logs *l, struct err *e)
-{
-	struct vmdir d = VMDIR_INIT;
-	int r = vmdir_open(h, name, &d, e);
-
-	if (r < 0)
-		return r;
-	if (d.state_fd < 0)
-		r = err_set(e, -ENOENT, "there is no VM named '%s'", name);
-	else if (which == HUTCH_LOG_MAIN)
-		r = read_main(l, d.state_fd, e);
-	else
-		r = read_console(l, d.state_fd, e);
-	vmdir_close(&d);
+		r = MIN(follow_dir(&l->follow, l->d.state_fd), 0);
+	if (r == 0 && l->d.run_fd >= 0)
+		l->keeper_fd = MAX(follow_keeper(&l->follow, l->d.run_fd), -1);
 	return r;
+}
+
+static int open_main(struct hutch_logs *l, struct err *e)
+{
+	int r = l->following ? start_following(l) : 0;
+
+	if (r == 0)
+		r = tail_open(&l->tail, l->d.state_fd, VMDIR_MAIN_LOG,
+			      VMDIR_MAIN_LOG_OLD,
+			      sizeof(struct mainlog_head) + MAINLOG_PIECE_MAX);
+	return r < 0 ? err_set(e, r, "cannot read the log of '%s': %s",
+			       l->d.name, strerror(-r))
+		     : 0;
+}
+
+static int open_log(struct hutch_logs *l, const char *name,
+		    enum hutch_log which, struct err *e)
+{
+	int r = vmdir_open(l->h, name, &l->d, e);
+
+	if (r < 0)
+		return r;
+	if (l->d.state_fd < 0)
+		return err_set(e, -ENOENT, "there is no VM named '%s'", name);
+	return which == HUTCH_LOG_MAIN ? open_main(l, e) : read_console(l, e);
+}
+
+static int check(enum hutch_log which, unsigned int flags, struct err *e)
+{
+	if ((flags & ~HUTCH_LOGS_FOLLOW) ||
+	    (which != HUTCH_LOG_MAIN && which != HUTCH_LOG_CONSOLE))
+		return err_set(e, -EINVAL, "logs: unknown option");
+	if (flags && which == HUTCH_LOG_CONSOLE)
+		return err_set(e, -EINVAL,
+			       "logs: the console cannot be followed");
+	return 0;
 }
 
 int hutch_logs_open(struct hutch *h, const char *name, enum hutch_log which,
@@ -121,14 +107,20 @@ int hutch_logs_open(struct hutch *h, const char *name, enum hutch_log which,
 		    struct hutch_err *e)
 {
 	struct hutch_logs *l;
-	int r;
+	int r = check(which, flags, err_of(e));
 
-	if (flags || (which != HUTCH_LOG_MAIN && which != HUTCH_LOG_CONSOLE))
-		return err_set(err_of(e), -EINVAL, "logs: unknown option");
+	if (r < 0)
+		return r;
 	l = calloc(1, sizeof(*l));
 	if (!l)
 		return err_set(err_of(e), -ENOMEM, "no memory");
-	r = open_log(h, name, which, l, err_of(e));
+	l->h = h;
+	l->d = (struct vmdir)VMDIR_INIT;
+	l->follow = (struct follow)FOLLOW_INIT;
+	l->keeper_fd = -1;
+	l->following = flags & HUTCH_LOGS_FOLLOW;
+	tail_init(&l->tail);
+	r = open_log(l, name, which, err_of(e));
 	if (r < 0) {
 		hutch_logs_close(l);
 		return r;
@@ -137,24 +129,19 @@ int hutch_logs_open(struct hutch *h, const char *name, enum hutch_log which,
 	return 0;
 }
 
-int hutch_logs_next(struct hutch_logs *l, struct hutch_log_piece *piece,
-		    struct hutch_err *e)
+/* ---- Reading ---- */
+
+/* Return: 1, 0 if there is no whole piece, -errno. */
+static int take_piece(struct hutch_logs *l, struct hutch_log_piece *piece,
+		      struct err *e)
 {
 	const struct mainlog_head *h;
-	ptrdiff_t n;
+	size_t len;
+	const char *p = tail_left(&l->tail, &len);
+	ptrdiff_t n = mainlog_next(p, len, &h);
 
-	if (l->off >= l->len)
-		return 0;
-	if (l->plain) {
-		*piece = (struct hutch_log_piece){ .stream = 1,
-						   .data = l->buf,
-						   .len = l->len };
-		l->off = l->len;
-		return 1;
-	}
-	n = mainlog_next(l->buf + l->off, l->len - l->off, &h);
 	if (n < 0)
-		return err_set(err_of(e), (int)n, "the log is damaged");
+		return err_set(e, (int)n, "the log is damaged");
 	if (n == 0)
 		return 0;
 	*piece = (struct hutch_log_piece){
@@ -164,14 +151,108 @@ int hutch_logs_next(struct hutch_logs *l, struct hutch_log_piece *piece,
 		.data = h + 1,
 		.len = (size_t)n - sizeof(*h),
 	};
-	l->off += (size_t)n;
+	tail_take(&l->tail, (size_t)n);
 	return 1;
+}
+
+/* Another VM may have the name by now. */
+static bool is_of(const struct hutch_logs *l, const struct hutch_record *rec)
+{
+	AUTO(record_freep) struct hutch_record *ours = NULL;
+
+	return record_read(l->d.state_fd, &ours, NULL) == 0 &&
+	       strcmp(ours->id, rec->id) == 0;
+}
+
+/* A connection that breaks may be the keeper's lack of room: the lock tells. */
+static bool has_ended(struct hutch_logs *l)
+{
+	AUTO(record_freep) struct hutch_record *rec = NULL;
+
+	if (l->keeper_fd >= 0 && !follow_ended(l->keeper_fd))
+		return false;
+	if (l->keeper_fd >= 0)
+		(void)close(take_fd(&l->keeper_fd));
+	if (vmdir_read(l->h, l->d.name, &rec, NULL) < 0 ||
+	    rec->state == HUTCH_STATE_STOPPED || !is_of(l, rec))
+		return true;
+	l->keeper_fd = MAX(follow_keeper(&l->follow, l->d.run_fd), -1);
+	return l->keeper_fd < 0;
+}
+
+static int next_console(struct hutch_logs *l, struct hutch_log_piece *piece)
+{
+	if (l->len == 0)
+		return 0;
+	*piece = (struct hutch_log_piece){ .stream = 1,
+					   .data = l->buf,
+					   .len = l->len };
+	l->len = 0;
+	return 1;
+}
+
+int hutch_logs_next(struct hutch_logs *l, struct hutch_log_piece *piece,
+		    struct hutch_err *e)
+{
+	bool ended, asked = false;
+	int r;
+
+	if (l->plain)
+		return next_console(l, piece);
+	(void)follow_clear(&l->follow, -1);
+	for (;;) {
+		r = take_piece(l, piece, err_of(e));
+		if (r != 0)
+			return r;
+		r = tail_more(&l->tail);
+		if (r < 0)
+			return err_set(err_of(e), r, "the log is damaged");
+		if (r > 0)
+			continue;
+		if (!l->following)
+			return 0;
+		/* And once more, when we know: see the head of this file. */
+		if (asked)
+			return ended ? err_set(err_of(e), -ENODATA,
+					       "the VM has ended")
+				     : 0;
+		ended = has_ended(l);
+		asked = true;
+	}
+}
+
+int hutch_logs_fd(const struct hutch_logs *l)
+{
+	return l->follow.epfd;
+}
+
+int hutch_logs_wait(struct hutch_logs *l, struct hutch_log_piece *piece,
+		    int timeout_ms, struct hutch_err *e)
+{
+	uint64_t end = deadline_in(timeout_ms);
+
+	for (;;) {
+		int r = hutch_logs_next(l, piece, e);
+
+		if (r != 0 || !l->following)
+			return r;
+		r = follow_wait(&l->follow, end);
+		if (r < 0)
+			return err_set(err_of(e), r, "poll: %s", strerror(-r));
+		if (r == 0)
+			return 0;
+	}
 }
 
 void hutch_logs_close(struct hutch_logs *l)
 {
 	if (!l)
 		return;
+	tail_done(&l->tail);
+	if (l->keeper_fd >= 0)
+		(void)close(l->keeper_fd);
+	follow_close(&l->follow);
+	vmdir_close(&l->d);
 	free(l->buf);
 	free(l);
 }

@@ -232,8 +232,11 @@ START_TEST(logs_have_the_main_process_apart_by_stream)
 		hutch_logs_open(v.h, "nosuch", HUTCH_LOG_MAIN, 0, &l, &v.e),
 		-ENOENT);
 	ck_assert_int_eq(
-		hutch_logs_open(v.h, "web", HUTCH_LOG_MAIN, 1, &l, &v.e),
+		hutch_logs_open(v.h, "web", HUTCH_LOG_MAIN, 2, &l, &v.e),
 		-EINVAL);
+	ck_assert_int_eq(hutch_logs_open(v.h, "web", HUTCH_LOG_CONSOLE,
+					 HUTCH_LOGS_FOLLOW, &l, &v.e),
+			 -EINVAL);
 	host_env_done(&v);
 }
 END_TEST
