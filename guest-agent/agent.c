@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/sysinfo.h>
 #include <sys/wait.h>
 
 #include <linux/vm_sockets.h>
@@ -132,6 +133,15 @@ static int watch_signals(struct agent *a, struct err *e)
 	return 0;
 }
 
+static size_t pool_size(void)
+{
+	struct sysinfo si = { 0 };
+
+	(void)sysinfo(&si);
+	return MAX((size_t)si.totalram * si.mem_unit / AGENT_POOL_PART,
+		   AGENT_POOL_MIN);
+}
+
 int agent_init(struct agent *a, const struct agent_config *cfg, struct err *e)
 {
 	int r;
@@ -140,9 +150,12 @@ int agent_init(struct agent *a, const struct agent_config *cfg, struct err *e)
 	a->log = cfg->log;
 	a->ops = cfg->ops;
 	a->boot = cfg->boot;
-	a->cgroup_fd = cfg->cgroup_fd;
+	a->cgroups = cfg->cgroups;
+	a->oom.kmsg_fd = -1;
+	a->pool.max = pool_size();
 	a->in_guest = cfg->in_guest;
 	list_init(&a->conns);
+	list_init(&a->waiting);
 	list_init(&a->live);
 	list_init(&a->ended);
 	r = loop_init(&a->loop, e);
@@ -156,6 +169,8 @@ int agent_init(struct agent *a, const struct agent_config *cfg, struct err *e)
 	}
 	if (r < 0)
 		agent_done(a);
+	else
+		oom_watch(a);
 	return r;
 }
 
@@ -184,6 +199,9 @@ void agent_done(struct agent *a)
 	}
 	list_for_each_safe (l, n, &a->ended)
 		proc_free(list_entry(l, struct proc, link));
+	loop_timer_cancel(&a->port_timer);
+	loop_timer_cancel(&a->events.timer);
+	oom_done(a);
 	close_watch(&a->listen);
 	close_watch(&a->signals);
 	/* What was dropped is freed when a batch is over. */

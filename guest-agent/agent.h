@@ -4,8 +4,9 @@
  *
  * How it works.  One thread, one loop.  A connection (conn.c) carries one
  * request.  An EXEC makes a process object (process.c), whose output streams
- * (stream.c) feed the connection as long as there is one, and a small ring
- * when the client has gone.  The child side (child.c) does whatever touches
+ * (stream.c) feed the connection as long as there is one, and a store
+ * (store.c) in any case, from which others who attach (attach.c) are fed.
+ * The child side (child.c) does whatever touches
  * files of the guest, so that a file system that hangs holds up that child
  * and not the agent.
  *
@@ -22,6 +23,10 @@
 #include "common/log.h"
 #include "common/loop.h"
 #include "common/wire.h"
+#include "guest-agent/cgroup.h"
+#include "guest-agent/events.h"
+#include "guest-agent/oom.h"
+#include "guest-agent/store.h"
 
 /* Connections at a time; one more is told so and closed. */
 #define AGENT_CONNS_MAX 1024u
@@ -29,8 +34,9 @@
 /* Processes in the table; the oldest ended one makes room. */
 #define AGENT_PROCS_MAX 1024u
 
-/* Output kept of a stream that no client reads; the oldest is dropped. */
-#define AGENT_RING_MAX (16u << 10)
+/* Output kept of all streams: a part of the memory, but at least so much. */
+#define AGENT_POOL_PART 8u
+#define AGENT_POOL_MIN  (4u << 20)
 
 /* Small frames that may wait for a slow client besides one of data. */
 #define AGENT_CONTROL_MAX 8192u
@@ -81,13 +87,17 @@ struct main_proc {
  * @ops:	See above
  * @boot:	Defaults for processes; outlives the agent
  * @boot_problem:	First boot step that failed, or ""
- * @cgroup_fd:	Folder that process cgroups are made in; -1: do without
+ * @cgroups:	Folders that process cgroups are made in
  * @listen:	Watches the listening socket, which is the agent's
  * @in_guest:	Serve only peers with CID 2, and take SIGTERM for reboot
  * @signals:	Watches the signalfd, which is the agent's
+ * @waiting:	struct conn, for a port; looked for every @port_look_ns
  * @live:	struct proc, running or lingering
  * @ended:	struct proc, oldest first
- * @scratch:	For one frame on its way from a pipe to a socket
+ * @n_made:	Process objects ever made
+ * @n_clients:	Connections that are attached to a process and count
+ * @pool:	What the stores of all streams take their memory from
+ * @scratch:	For frames on their way to a socket
  */
 struct agent {
 	struct loop loop;
@@ -95,12 +105,15 @@ struct agent {
 	const struct agent_ops *ops;
 	const struct msg_boot *boot;
 	char boot_problem[ERR_MSG_MAX];
-	int cgroup_fd;
+	struct cgroups cgroups;
 	bool in_guest;
 
 	struct loop_io listen;
 	struct list conns;
 	unsigned int n_conns;
+	struct list waiting;
+	struct loop_timer port_timer;
+	uint64_t port_look_ns;
 
 	struct loop_io signals;
 	struct loop_timer reap_more;
@@ -110,7 +123,12 @@ struct agent {
 	unsigned int n_live;
 	unsigned int n_ended;
 	uint64_t n_started;
+	uint64_t n_made;
+	unsigned int n_clients;
 	struct main_proc main;
+	struct store_pool pool;
+	struct events events;
+	struct oom oom;
 
 	bool stopping;
 	bool killed;
@@ -128,7 +146,7 @@ struct agent_config {
 	struct log log;
 	const struct agent_ops *ops;
 	const struct msg_boot *boot;
-	int cgroup_fd;
+	struct cgroups cgroups;
 	int listen_fd;
 	bool in_guest;
 };

@@ -28,6 +28,7 @@
 #include "common/io.h"
 #include "common/rd.h"
 #include "guest-agent/boot.h"
+#include "guest-agent/layout.h"
 
 #define NS_PER_S 1000000000ull
 
@@ -324,14 +325,12 @@ static void set_kernel(struct boot *b)
 	(void)reboot(RB_DISABLE_CAD);
 }
 
-static void make_cgroup(struct boot *b)
+static void make_cgroups(struct boot *b)
 {
-	static const char path[] = "/sys/fs/cgroup/workload";
+	struct err e;
 
-	make_dir(path);
-	b->cgroup_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (b->cgroup_fd < 0)
-		problem_errno(b, "cgroup", path);
+	if (layout_make(&b->cgroups, &e) < 0)
+		problem(b, &e);
 }
 
 static void make_dev(struct boot *b)
@@ -351,7 +350,7 @@ void boot_run(struct boot *b)
 		.log = { .fd = STDERR_FILENO,
 			 .level = LOG_LEVEL_INFO,
 			 .prefix = "hutch-agent: " },
-		.cgroup_fd = -1,
+		.cgroups = CGROUPS_NONE,
 	};
 	(void)umask(022);
 	read_message(b);
@@ -360,7 +359,7 @@ void boot_run(struct boot *b)
 	set_names(b);
 	raise_lo(b);
 	set_kernel(b);
-	make_cgroup(b);
+	make_cgroups(b);
 	mount_message(b);
 }
 

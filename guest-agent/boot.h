@@ -6,6 +6,7 @@
 #include "common/err.h"
 #include "common/log.h"
 #include "common/wire.h"
+#include "guest-agent/cgroup.h"
 
 #define BOOT_FILE     "/.hutch/boot"
 #define BOOT_ROOT     "/.hutch/root"
@@ -21,14 +22,14 @@
  * @msg:	The boot message; its strings live as long as this
  * @buf:	What @msg points into
  * @problem:	The first step that failed, or ""
- * @cgroup_fd:	Folder for processes' cgroups, or -1
+ * @cgroups:	Folders for processes' cgroups
  */
 struct boot {
 	struct log log;
 	struct msg_boot msg;
 	char *buf;
 	char problem[ERR_MSG_MAX];
-	int cgroup_fd;
+	struct cgroups cgroups;
 };
 
 /**

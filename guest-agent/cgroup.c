@@ -19,10 +19,59 @@ int cgroup_make(int parent, const char *name)
 
 	if (parent < 0)
 		return -ENOSYS;
-	if (mkdirat(parent, name, 0755) < 0 && errno != EEXIST)
-		return -errno;
+	if (mkdirat(parent, name, 0755) < 0) {
+		if (errno != EEXIST)
+			return -errno;
+		/* It may have limits, or be used: not what was asked for. */
+		cgroup_remove(parent, name);
+		if (mkdirat(parent, name, 0755) < 0)
+			return -errno;
+	}
 	fd = openat(parent, name, DIR_FLAGS);
 	return fd < 0 ? -errno : fd;
+}
+
+int cgroup_write(int dir, const char *file, const char *text)
+{
+	auto_fd int fd = openat(dir, file, O_WRONLY | O_CLOEXEC);
+
+	return fd < 0 ? -errno : io_write_full(fd, text, strlen(text));
+}
+
+static int write_number(int dir, const char *file, uint64_t v)
+{
+	char text[24];
+
+	(void)snprintf(text, sizeof(text), "%llu", (unsigned long long)v);
+	return cgroup_write(dir, file, text);
+}
+
+int cgroup_limit(int dir, const struct cgroup_limits *limits)
+{
+	int r = 0;
+
+	if (limits->memory)
+		r = write_number(dir, "memory.max", limits->memory);
+	if (r == 0 && limits->pids)
+		r = write_number(dir, "pids.max", limits->pids);
+	if (r == 0 && limits->cpu_weight)
+		r = write_number(dir, "cpu.weight", limits->cpu_weight);
+	return r;
+}
+
+uint64_t cgroup_oom_kills(int dir)
+{
+	static const char key[] = "\noom_kill ";
+	auto_fd int fd = openat(dir, "memory.events", O_RDONLY | O_CLOEXEC);
+	char buf[512];
+	ssize_t n = fd < 0 ? -1 : read(fd, buf, sizeof(buf) - 1);
+	const char *p;
+
+	if (n <= 0)
+		return 0;
+	buf[n] = '\0';
+	p = strstr(buf, key);
+	return p ? strtoull(p + sizeof(key) - 1, NULL, 10) : 0;
 }
 
 typedef void visit_fn(int parent, const char *name, void *arg);

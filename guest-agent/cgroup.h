@@ -9,6 +9,7 @@
 #define HUTCH_GUEST_AGENT_CGROUP_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "common/base.h"
 
@@ -18,8 +19,45 @@
 /* ...and so many of them, each time. */
 #define CGROUP_WALK_MAX 4096u
 
-/** cgroup_make() - Return: the new folder's descriptor, or -errno */
+/**
+ * struct cgroups - Folders that processes' cgroups are made in; -1: none
+ * @work:	Above the other two
+ * @plain:	For processes without a memory limit
+ * @limited:	For those with one: below it the memory controller is on
+ */
+struct cgroups {
+	int work;
+	int plain;
+	int limited;
+};
+
+#define CGROUPS_NONE                                   \
+	{                                              \
+		.work = -1, .plain = -1, .limited = -1 \
+	}
+
+/** struct cgroup_limits - Of one process; 0: none, as EXEC has them */
+struct cgroup_limits {
+	uint64_t memory;
+	uint32_t pids;
+	uint32_t cpu_weight;
+};
+
+/**
+ * cgroup_make() - A new one; an empty one of that name is replaced
+ *
+ * Return: the folder's descriptor; -EEXIST if somebody uses that name
+ */
 MUST_CHECK int cgroup_make(int parent, const char *name);
+
+/** cgroup_write() - Text into a file of it. Return: 0 or -errno */
+MUST_CHECK int cgroup_write(int dir, const char *file, const char *text);
+
+/** cgroup_limit() - Set those that are not 0. Return: 0 or -errno */
+MUST_CHECK int cgroup_limit(int dir, const struct cgroup_limits *limits);
+
+/** cgroup_oom_kills() - Processes in it that the oom-killer took */
+uint64_t cgroup_oom_kills(int dir);
 
 /** cgroup_remove() - Remove an empty one, with empty ones below it */
 void cgroup_remove(int parent, const char *name);

@@ -85,6 +85,32 @@ static void reset_limits(void)
 	(void)umask(022);
 }
 
+/*
+ * Let go of the agent's descriptors before anything can make us wait: a child
+ * that hangs on a file must not keep other processes' pipes open.
+ */
+static void close_others(const struct spawn *s)
+{
+	int keep[] = { s->stdio[0], s->stdio[1], s->stdio[2], s->report_fd };
+	unsigned int from = 3;
+
+	for (size_t i = 1; i < ARRAY_LEN(keep); i++)
+		for (size_t j = i; j > 0 && keep[j] < keep[j - 1]; j--) {
+			int t = keep[j];
+
+			keep[j] = keep[j - 1];
+			keep[j - 1] = t;
+		}
+	for (size_t i = 0; i < ARRAY_LEN(keep); i++) {
+		unsigned int fd = (unsigned int)keep[i];
+
+		if (fd > from)
+			(void)syscall(SYS_close_range, from, fd - 1, 0);
+		from = MAX(from, fd + 1);
+	}
+	(void)syscall(SYS_close_range, from, ~0u, 0);
+}
+
 static int set_stdio(const struct spawn *s, const struct user *u,
 		     struct failure *f)
 {
@@ -269,6 +295,7 @@ static int run(const struct spawn *s, struct failure *f)
 	auto_fd int etc = -1;
 	int r;
 
+	close_others(s);
 	(void)setsid();
 	reset_signals();
 	reset_limits();

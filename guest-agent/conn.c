@@ -6,6 +6,8 @@
 
 #include "guest-agent/agent.h"
 #include "guest-agent/conn.h"
+#include "guest-agent/events.h"
+#include "guest-agent/port.h"
 #include "guest-agent/process.h"
 #include "guest-agent/request.h"
 
@@ -24,7 +26,6 @@ static void bury(struct loop_defer *d)
 
 void conn_gone(struct conn *c)
 {
-	struct proc *p = c->proc;
 	int fd = c->io.fd;
 
 	if (c->state == CONN_GONE)
@@ -34,10 +35,10 @@ void conn_gone(struct conn *c)
 	(void)close(fd);
 	list_del(&c->link);
 	c->a->n_conns--;
-	c->proc = NULL;
 	loop_defer(&c->a->loop, &c->bury, bury);
-	if (p)
-		proc_detach(p);
+	events_leave(c);
+	port_leave(c);
+	proc_detach(c);
 }
 
 void conn_new(struct agent *a, int fd)
@@ -54,6 +55,8 @@ void conn_new(struct agent *a, int fd)
 	c->state = CONN_HELLO;
 	c->out.cap = OUT_MAX;
 	wire_reader_init(&c->in, WIRE_FROM_CLIENT);
+	list_init(&c->at.link);
+	list_init(&c->waiting);
 	list_add_tail(&a->conns, &c->link);
 	a->n_conns++;
 }
@@ -61,6 +64,16 @@ void conn_new(struct agent *a, int fd)
 bool conn_ready(const struct conn *c)
 {
 	return c->out.len == 0;
+}
+
+bool conn_attached(const struct conn *c)
+{
+	return c->state == CONN_EXEC || c->state == CONN_ATTACH;
+}
+
+void conn_call_again(struct conn *c)
+{
+	loop_mod(&c->io, EPOLLIN | EPOLLOUT);
 }
 
 /* When all is out after the last frame, say so to the client. */
@@ -120,6 +133,21 @@ void conn_last(struct conn *c)
 	shut_if_last(c);
 }
 
+int conn_send_empty(struct conn *c, enum wire_type type)
+{
+	uint8_t buf[WIRE_HDR_LEN];
+	struct wr wr = wr_init(buf, sizeof(buf));
+
+	wire_empty_put(&wr, type);
+	return conn_send(c, buf, wr.len);
+}
+
+void conn_done(struct conn *c)
+{
+	if (conn_send_empty(c, WIRE_DONE) == 0)
+		conn_last(c);
+}
+
 void conn_error(struct conn *c, enum wire_error_kind kind, const struct err *e)
 {
 	uint8_t buf[WIRE_HDR_LEN + 16 + ERR_MSG_MAX];
@@ -151,8 +179,7 @@ static int flush(struct conn *c)
 	ring_done(&c->out);
 	loop_mod(&c->io, EPOLLIN);
 	shut_if_last(c);
-	if (c->state == CONN_EXEC)
-		proc_resume(c->proc);
+	request_resume(c);
 	return 0;
 }
 
@@ -162,20 +189,23 @@ static void discard(struct conn *c)
 	ssize_t n = recv(c->io.fd, c->a->scratch, sizeof(c->a->scratch),
 			 MSG_DONTWAIT);
 
+	if (n == 0)
+		c->at.clean = c->shut;
 	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
 		conn_gone(c);
 }
 
 static void refuse(struct conn *c, const struct err *e)
 {
-	conn_error(c, WIRE_ERR_BAD_REQUEST, e);
-	/* A client out of step may be anybody: its process is on its own. */
-	if (c->state == CONN_LAST && c->proc) {
-		struct proc *p = c->proc;
+	bool limit = e->code == -ENOMEM || e->code == -ENOBUFS;
 
-		c->proc = NULL;
-		proc_detach(p);
-	}
+	conn_error(c, limit ? WIRE_ERR_LIMIT : WIRE_ERR_BAD_REQUEST, e);
+	if (c->state != CONN_LAST)
+		return;
+	/* A client out of step may be anybody: its process is on its own. */
+	events_leave(c);
+	port_leave(c);
+	proc_detach(c);
 }
 
 /* Serve the frames that are whole: at most one buffer full of them. */

@@ -7,6 +7,7 @@
 #include "common/loop.h"
 #include "common/ring.h"
 #include "common/wire.h"
+#include "guest-agent/attach.h"
 
 struct agent;
 struct proc;
@@ -14,7 +15,8 @@ struct proc;
 /**
  * enum conn_state - What the next frame must be
  *
- * HELLO -> REQUEST -> EXEC, EVENTS or LAST; EXEC -> LAST; any -> GONE.
+ * HELLO -> REQUEST -> EXEC, ATTACH, LIST, WAIT, EVENTS or LAST; these -> LAST;
+ * any -> GONE.
  *
  * LAST: the last frame is queued.  It is sent, then our direction is shut;
  * what the client still says is thrown away until it closes.  Closing first
@@ -24,17 +26,38 @@ enum conn_state {
 	CONN_HELLO,
 	CONN_REQUEST,
 	CONN_EXEC,
+	CONN_ATTACH,
+	CONN_LIST,
+	CONN_WAIT,
 	CONN_EVENTS,
 	CONN_LAST,
 	CONN_GONE
 };
 
 /**
+ * struct listing - How far LIST has come
+ * @flags:	WIRE_LIST_*
+ * @next:	Number of the first process not told yet
+ * @id:		The only one wanted, or ""
+ */
+struct listing {
+	uint32_t flags;
+	uint64_t next;
+	char id[WIRE_ID_MAX + 1];
+};
+
+/**
  * struct conn - One connection
  * @link:	In agent.conns
  * @out:	What the socket would not take
- * @proc:	In EXEC, and in LAST until the client has gone
+ * @proc:	In EXEC and ATTACH, and then in LAST until the client has gone;
+ *		in WAIT the one whose end ends the waiting, or NULL
+ * @at:		What it has of @proc, save in WAIT
  * @shut:	Our direction is shut
+ * @subscribed:	Counted in agent.events
+ * @listing:	In LIST: where it is
+ * @waiting:	In agent.waiting, in WAIT
+ * @port:	In WAIT
  */
 struct conn {
 	struct agent *a;
@@ -46,10 +69,18 @@ struct conn {
 	struct wire_reader in;
 	struct ring out;
 	struct proc *proc;
+	struct attach at;
+	bool subscribed;
+	struct listing listing;
+	struct list waiting;
+	uint16_t port;
 };
 
 /** conn_new() - Serve @fd, which is taken over in any case */
 void conn_new(struct agent *a, int fd);
+
+/** conn_attached() - Whether it is a client of its process */
+bool conn_attached(const struct conn *c);
 
 /** conn_ready() - Whether nothing waits: data may be sent */
 bool conn_ready(const struct conn *c);
@@ -62,6 +93,15 @@ bool conn_ready(const struct conn *c);
  * Return: 0; -errno if the connection is gone, and has been cleaned up
  */
 int conn_send(struct conn *c, const void *frame, size_t len);
+
+/** conn_send_empty() - Send a frame without payload; as conn_send() */
+int conn_send_empty(struct conn *c, enum wire_type type);
+
+/** conn_call_again() - There is more to send, when others had their turn */
+void conn_call_again(struct conn *c);
+
+/** conn_done() - Send DONE as the last frame */
+void conn_done(struct conn *c);
 
 /** conn_error() - Send ERROR as the last frame */
 void conn_error(struct conn *c, enum wire_error_kind kind, const struct err *e);

@@ -52,7 +52,7 @@ static int serve(struct guest *g, struct err *e)
 	struct agent_config cfg = { .ops = &guest_ops,
 				    .boot = &g->boot.msg,
 				    .log = g->boot.log,
-				    .cgroup_fd = g->boot.cgroup_fd,
+				    .cgroups = g->boot.cgroups,
 				    .in_guest = true };
 	int r = vsock_listen(WIRE_PORT_AGENT, e);
 

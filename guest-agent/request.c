@@ -9,18 +9,12 @@
 #include "guest-agent/agent.h"
 #include "guest-agent/clock.h"
 #include "guest-agent/conn.h"
+#include "guest-agent/events.h"
+#include "guest-agent/manage.h"
 #include "guest-agent/process.h"
 #include "guest-agent/request.h"
 #include "guest-agent/shutdown.h"
-
-static int send_empty(struct conn *c, enum wire_type type)
-{
-	uint8_t buf[WIRE_HDR_LEN];
-	struct wr wr = wr_init(buf, sizeof(buf));
-
-	wire_empty_put(&wr, type);
-	return conn_send(c, buf, wr.len);
-}
+#include "guest-agent/table.h"
 
 static int on_hello(struct conn *c, const struct wire_frame *f, struct err *e)
 {
@@ -43,45 +37,6 @@ static int on_hello(struct conn *c, const struct wire_frame *f, struct err *e)
 	return r;
 }
 
-static void send_event(struct conn *c, const struct msg_event *m)
-{
-	uint8_t buf[WIRE_HDR_LEN + sizeof(struct wire_event) + 24 +
-		    WIRE_ID_MAX + ERR_MSG_MAX];
-	struct wr wr = wr_init(buf, sizeof(buf));
-
-	wire_event_put(&wr, m);
-	(void)conn_send(c, buf, wr.len);
-}
-
-void request_tell(struct agent *a, const struct msg_event *m)
-{
-	struct list *p, *n;
-
-	list_for_each_safe (p, n, &a->conns) {
-		struct conn *c = list_entry(p, struct conn, link);
-
-		if (c->state == CONN_EVENTS)
-			send_event(c, m);
-	}
-}
-
-static int on_events(struct conn *c)
-{
-	struct agent *a = c->a;
-
-	c->state = CONN_EVENTS;
-	if (*a->boot_problem) {
-		send_event(c,
-			   &(struct msg_event){ .what = WIRE_EVENT_BOOT_PROBLEM,
-						.time_ns = clock_wall_ns(),
-						.id = "",
-						.text = a->boot_problem });
-	}
-	if (a->main.ended)
-		send_event(c, &a->main.event);
-	return 0;
-}
-
 static int on_shutdown(struct conn *c, const struct wire_frame *f,
 		       struct err *e)
 {
@@ -91,8 +46,7 @@ static int on_shutdown(struct conn *c, const struct wire_frame *f,
 
 	if (r < 0)
 		return r;
-	if (send_empty(c, WIRE_DONE) == 0)
-		conn_last(c);
+	conn_done(c);
 	shutdown_begin(a, m.grace_ms);
 	return 0;
 }
@@ -111,8 +65,7 @@ static int on_clock(struct conn *c, const struct wire_frame *f, struct err *e)
 		conn_error(c, WIRE_ERR_GENERAL, e);
 		return 0;
 	}
-	if (send_empty(c, WIRE_DONE) == 0)
-		conn_last(c);
+	conn_done(c);
 	return 0;
 }
 
@@ -137,11 +90,12 @@ static int on_stat(struct conn *c)
 	struct sysinfo si = { 0 };
 	struct msg_stat m = { .uptime_ns = clock_read_ns(CLOCK_BOOTTIME) };
 
+	events_touch(c->a);
 	(void)sysinfo(&si);
 	m.mem_total = (uint64_t)si.totalram * si.mem_unit;
 	m.mem_available = mem_available(&si);
 	m.started = c->a->n_started;
-	process_count(c->a, &m.running, &m.lingering);
+	table_count(c->a, &m.running, &m.lingering);
 	m.exited = c->a->n_ended;
 	m.connections = c->a->n_conns;
 	wire_stat_put(&wr, &m);
@@ -175,7 +129,8 @@ static int on_request(struct conn *c, const struct wire_frame *f, struct err *e)
 	case WIRE_EXEC:
 		return on_exec(c, f, e);
 	case WIRE_EVENTS:
-		return on_events(c);
+		events_subscribe(c);
+		return 0;
 	case WIRE_SHUTDOWN:
 		return on_shutdown(c, f, e);
 	case WIRE_CLOCK:
@@ -183,8 +138,7 @@ static int on_request(struct conn *c, const struct wire_frame *f, struct err *e)
 	case WIRE_STAT:
 		return on_stat(c);
 	default:
-		return err_set(e, -EPROTO, "%s is not a request",
-			       wire_type_name(f->type));
+		return manage_request(c, f, e);
 	}
 }
 
@@ -209,20 +163,24 @@ static int on_resize(struct conn *c, const struct wire_frame *f, struct err *e)
 static int on_exec_frame(struct conn *c, const struct wire_frame *f,
 			 struct err *e)
 {
+	/* Its only answer may be on its way already: it has said all. */
+	if (c == c->proc->fg && !proc_foreground(c->proc))
+		return err_set(e, -EPROTO, "%s after EXEC with DETACH",
+			       wire_type_name(f->type));
 	switch (f->type) {
 	case WIRE_STDIN:
-		return proc_stdin(c->proc, f->data, f->len, e);
+		return proc_stdin(c, f->data, f->len, e);
 	case WIRE_STDIN_CLOSE:
-		return proc_stdin_close(c->proc, e);
+		return proc_stdin_close(c, e);
 	case WIRE_SIGNAL:
 		return on_signal(c, f, e);
 	case WIRE_RESIZE:
 		return on_resize(c, f, e);
 	case WIRE_CLOSE_STDOUT:
-		proc_close_output(c->proc, 0);
+		proc_close_output(c, 0);
 		return 0;
 	case WIRE_CLOSE_STDERR:
-		proc_close_output(c->proc, 1);
+		proc_close_output(c, 1);
 		return 0;
 	default:
 		return err_set(e, -EPROTO, "%s while a process runs",
@@ -238,9 +196,28 @@ int request_frame(struct conn *c, const struct wire_frame *f, struct err *e)
 	case CONN_REQUEST:
 		return on_request(c, f, e);
 	case CONN_EXEC:
+	case CONN_ATTACH:
 		return on_exec_frame(c, f, e);
 	default:
-		return err_set(e, -EPROTO, "%s after EVENTS",
+		return err_set(e, -EPROTO, "%s after another request",
 			       wire_type_name(f->type));
+	}
+}
+
+void request_resume(struct conn *c)
+{
+	switch (c->state) {
+	case CONN_EXEC:
+		proc_resume(c->proc);
+		break;
+	case CONN_ATTACH:
+		in_ack(&c->proc->in, c);
+		attach_feed(c);
+		break;
+	case CONN_LIST:
+		manage_list_more(c);
+		break;
+	default:
+		break;
 	}
 }

@@ -5,7 +5,6 @@
 
 #include "common/wire.h"
 
-struct agent;
 struct conn;
 
 /**
@@ -18,7 +17,7 @@ struct conn;
 MUST_CHECK int request_frame(struct conn *c, const struct wire_frame *f,
 			     struct err *e);
 
-/** request_tell() - Send an event to everyone who asked for events */
-void request_tell(struct agent *a, const struct msg_event *m);
+/** request_resume() - The connection can take more: go on with the answer */
+void request_resume(struct conn *c);
 
 #endif

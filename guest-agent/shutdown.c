@@ -40,7 +40,7 @@ static void on_grace_over(struct loop_timer *t)
 	list_for_each (p, &a->live)
 		proc_signal(list_entry(p, struct proc, link), SIGKILL,
 			    WIRE_SCOPE_TREE);
-	if (cgroup_kill(a->cgroup_fd) < 0 && a->cgroup_fd >= 0)
+	if (cgroup_kill(a->cgroups.work) < 0 && a->cgroups.work >= 0)
 		log_warn(&a->log, "shutdown: cgroup.kill does not work");
 	a->killed = true;
 	/* What survives SIGKILL sleeps in the kernel: do not wait for ever. */

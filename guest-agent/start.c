@@ -1,230 +1,162 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* guest-agent/start.c - see start.h and process.h */
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 
-#include "common/io.h"
 #include "guest-agent/agent.h"
 #include "guest-agent/cgroup.h"
 #include "guest-agent/child.h"
 #include "guest-agent/clock.h"
 #include "guest-agent/conn.h"
+#include "guest-agent/events.h"
+#include "guest-agent/info.h"
+#include "guest-agent/pipes.h"
+#include "guest-agent/port.h"
 #include "guest-agent/process.h"
-#include "guest-agent/pty.h"
 #include "guest-agent/start.h"
+#include "guest-agent/table.h"
 
 #define NS_PER_MS 1000000ull
+
+/* Ids that are made up for one process, if each is taken. */
+#define IDS_TRIED_MAX 64u
 
 #define REPORT_MAX (WIRE_HDR_LEN + 16 + ERR_MSG_MAX)
 
 /**
- * struct pipes - Descriptors of a start under way
- * @stdio:	The child's 0, 1, 2; closed here once it has them
- * @ours:	The agent's ends: stdin, stdout, stderr; -1 if there is none
- * @report:	Pipe on which the child reports
+ * struct place - Of a new process
+ * @cgroup:	Its cgroup, in the folder @parent; -1 without
  */
-struct pipes {
-	int stdio[3];
-	int ours[3];
-	int report[2];
+struct place {
+	char id[WIRE_ID_MAX + 1];
+	int cgroup;
+	int parent;
 };
 
-static void pipes_init(struct pipes *s)
+/* Whether a new process may have the id of one that is there. */
+static int give_away(struct proc *old, struct err *e)
 {
-	memset(s, 0xff, sizeof(*s)); /* each of them -1 */
-}
-
-static void pipes_done(struct pipes *s)
-{
-	for (int i = 0; i < 3; i++) {
-		base_closep(&s->ours[i]);
-		/* Equal ones are copies of one number: close it once. */
-		if (i == 0 || s->stdio[i] != s->stdio[i - 1])
-			base_closep(&s->stdio[i]);
-	}
-	base_closep(&s->report[0]);
-	base_closep(&s->report[1]);
-}
-
-/* Our end does not block; the child's does, as every program expects. */
-static int make_pipe(int *ret_ours, int *ret_childs, int ours)
-{
-	int fd[2];
-	int r;
-
-	if (pipe2(fd, O_CLOEXEC) < 0)
-		return -errno;
-	*ret_ours = fd[ours];
-	*ret_childs = fd[!ours];
-	r = io_set_nonblock(fd[ours], 1);
-	return r;
-}
-
-static int open_null(int flags)
-{
-	int fd = open("/dev/null", flags | O_CLOEXEC);
-
-	return fd < 0 ? -errno : fd;
-}
-
-static int one_output(struct pipes *s, int i, bool null)
-{
-	int r;
-
-	if (!null)
-		return make_pipe(&s->ours[i], &s->stdio[i], 0);
-	r = open_null(O_WRONLY);
-	if (r < 0)
-		return r;
-	s->stdio[i] = r;
-	return 0;
-}
-
-static int open_pipes(struct pipes *s, uint32_t flags)
-{
-	int r;
-
-	if (flags & WIRE_EXEC_STDIN) {
-		r = make_pipe(&s->ours[0], &s->stdio[0], 1);
-	} else {
-		r = open_null(O_RDONLY);
-		if (r >= 0)
-			s->stdio[0] = r;
-	}
-	if (r >= 0)
-		r = one_output(s, 1, flags & WIRE_EXEC_STDOUT_NULL);
-	if (r < 0)
-		return r;
-	if (flags & WIRE_EXEC_COMBINED) {
-		s->stdio[2] = s->stdio[1];
-		return 0;
-	}
-	return one_output(s, 2, flags & WIRE_EXEC_STDERR_NULL);
-}
-
-/* The master twice: one to read, one to write, each watched by itself. */
-static int open_tty(struct pipes *s, const struct msg_exec *m, struct err *e)
-{
-	int r = pty_open(m->cols, m->rows, &s->ours[1], &s->stdio[0], e);
-
-	if (r < 0)
-		return r;
-	s->stdio[1] = s->stdio[0];
-	s->stdio[2] = s->stdio[0];
-	s->ours[0] = fcntl(s->ours[1], F_DUPFD_CLOEXEC, 3);
-	if (s->ours[0] < 0)
-		return err_set(e, -errno, "a terminal: %s", strerror(errno));
-	return 0;
-}
-
-static int open_all(struct pipes *s, const struct msg_exec *m, struct err *e)
-{
-	int r;
-
-	if (m->flags & WIRE_EXEC_PTY) {
-		r = open_tty(s, m, e);
-	} else {
-		r = open_pipes(s, m->flags);
-		if (r < 0)
-			(void)err_set(e, r, "pipes for the process: %s",
-				      strerror(-r));
-	}
-	if (r < 0)
-		return r;
-	r = make_pipe(&s->report[0], &s->report[1], 0);
-	if (r < 0)
-		return err_set(e, r, "a pipe: %s", strerror(-r));
-	return 0;
-}
-
-static struct proc *find_id(struct list *head, const char *id)
-{
+	const char *id = old->id;
 	struct list *l;
 
-	list_for_each (l, head) {
-		struct proc *p = list_entry(l, struct proc, link);
-
-		if (strcmp(p->id, id) == 0)
-			return p;
-	}
-	return NULL;
-}
-
-/* The oldest ended one that no client still looks at. */
-static struct proc *find_stale(struct agent *a)
-{
-	struct list *l;
-
-	list_for_each (l, &a->ended) {
-		struct proc *p = list_entry(l, struct proc, link);
-
-		if (!p->conn)
-			return p;
-	}
-	return NULL;
-}
-
-static int make_room(struct agent *a, struct err *e)
-{
-	struct proc *old;
-
-	if (a->n_live + a->n_ended < AGENT_PROCS_MAX)
-		return 0;
-	old = find_stale(a);
-	if (!old)
-		return err_set(e, -EAGAIN,
-			       "%u processes are there, which is the limit",
-			       a->n_live + a->n_ended);
+	/* One whose client is still owed its end has not given it away. */
+	list_for_each (l, &old->clients)
+		if (conn_attached(list_entry(l, struct conn, at.link)))
+			return err_set(e, -EEXIST,
+				       "process '%s' exists already", id);
+	if (old->state != PROC_EXITED ||
+	    (old->fg && (old->flags & WIRE_EXEC_MAIN)))
+		return err_set(e, -EEXIST, "process '%s' exists already", id);
 	proc_free(old);
 	return 0;
 }
 
-/* Settle on an id and make room in the table. Return: 0 or -errno */
-static int take_place(struct agent *a, const struct msg_exec *m,
-		      char id[WIRE_ID_MAX + 1], struct err *e)
+static int make_cgroup(const struct agent *a, const struct msg_exec *m,
+		       const char *id, struct place *ret, struct err *e)
 {
-	struct proc *old;
+	int r;
 
-	(void)snprintf(id, WIRE_ID_MAX + 1, "%s", m->id);
-	for (uint64_t n = a->n_started + 1; !*m->id; n++) {
-		(void)snprintf(id, WIRE_ID_MAX + 1, "p%llu",
-			       (unsigned long long)n);
-		if (!find_id(&a->live, id))
-			break;
-	}
-	old = find_id(&a->ended, id);
-	/* One whose client is still owed its end has not given it away. */
-	if (find_id(&a->live, id) ||
-	    (old && old->conn &&
-	     (old->conn->state == CONN_EXEC || (old->flags & WIRE_EXEC_MAIN))))
-		return err_set(e, -EEXIST, "process '%s' exists already", id);
-	if (old)
-		proc_free(old);
-	return make_room(a, e);
+	ret->parent = m->memory ? a->cgroups.limited : a->cgroups.plain;
+	if (ret->parent < 0 && (m->memory || m->pids || m->cpu_weight))
+		return err_set(e, -ENOTSUP,
+			       "limits: this guest has no cgroups for them");
+	if (ret->parent < 0)
+		return 0;
+	r = cgroup_make(ret->parent, id);
+	if (r < 0)
+		return err_set(e, r, "cgroup of process '%s': %s", id,
+			       strerror(-r));
+	ret->cgroup = r;
+	return 0;
 }
 
-static struct proc *proc_new(struct agent *a, const struct msg_exec *m)
+/* An id that nobody has; processes of the guest can take its cgroup's name. */
+static int make_id(const struct agent *a, const struct msg_exec *m,
+		   struct place *ret, struct err *e)
+{
+	uint64_t nr = a->n_started;
+	int r = 0;
+
+	for (unsigned int i = 0; i < IDS_TRIED_MAX; i++) {
+		uint32_t salt = 0;
+
+		do
+			(void)snprintf(ret->id, sizeof(ret->id), "p%llu",
+				       (unsigned long long)++nr);
+		while (table_find(a, ret->id));
+		/* Somebody is a step ahead of us: take one he cannot guess. */
+		if (i >= IDS_TRIED_MAX / 2 &&
+		    getrandom(&salt, sizeof(salt), GRND_NONBLOCK) > 0)
+			(void)snprintf(ret->id, sizeof(ret->id), "p%llu-%08x",
+				       (unsigned long long)nr, salt);
+		r = make_cgroup(a, m, ret->id, ret, e);
+		if (r != -EEXIST)
+			return r;
+	}
+	return r;
+}
+
+/* Settle on an id, make room in the table and a cgroup. */
+static int take_place(struct agent *a, const struct msg_exec *m,
+		      struct place *ret, struct err *e)
+{
+	struct proc *old = *m->id ? table_find(a, m->id) : NULL;
+	int r = old ? give_away(old, e) : 0;
+
+	*ret = (struct place){ .cgroup = -1, .parent = -1 };
+	if (r == 0)
+		r = table_room(a, e);
+	if (r < 0)
+		return r;
+	if (!*m->id)
+		return make_id(a, m, ret, e);
+	(void)snprintf(ret->id, sizeof(ret->id), "%s", m->id);
+	return make_cgroup(a, m, ret->id, ret, e);
+}
+
+/* The streams are there before there is anything to read. */
+static void init_streams(struct proc *p, const struct msg_exec *m)
+{
+	size_t tail = m->flags & WIRE_EXEC_KEEP_HEAD ? WIRE_RING_TAIL : 0;
+
+	for (int i = 0; i < 2; i++) {
+		p->out[i].p = p;
+		p->out[i].fd = -1;
+		store_init(&p->out[i].store, &p->a->pool,
+			   m->ring ? m->ring : WIRE_RING_DEFAULT, tail);
+	}
+	p->in.p = p;
+	p->in.fd = -1;
+	p->in.closed = true;
+}
+
+static struct proc *proc_new(struct agent *a, const struct msg_exec *m,
+			     struct place *place)
 {
 	struct proc *p = calloc(1, sizeof(*p));
 
 	if (!p)
 		return NULL;
+	p->info = info_new(m, a->boot);
+	if (!p->info) {
+		free(p);
+		return NULL;
+	}
 	p->a = a;
 	p->state = PROC_STARTING;
 	p->flags = m->flags;
-	p->cgroup_fd = -1;
+	p->nr = ++a->n_made;
+	memcpy(p->id, place->id, sizeof(p->id));
+	p->cgroup_fd = take_fd(&place->cgroup);
+	p->cgroup_in = place->parent;
 	p->grace_ns = m->grace_ms * NS_PER_MS;
 	p->start_ns = loop_now_ns();
 	p->started_ns = clock_wall_ns();
-	for (int i = 0; i < 2; i++) {
-		p->out[i].p = p;
-		p->out[i].fd = -1;
-	}
-	p->in.p = p;
-	p->in.fd = -1;
+	list_init(&p->clients);
+	init_streams(p, m);
 	list_add_tail(&a->live, &p->link);
 	a->n_live++;
 	return p;
@@ -252,9 +184,9 @@ static int attach_streams(struct proc *p, struct pipes *s)
 	if (s->ours[0] >= 0)
 		r = in_open(&p->in, p, take_fd(&s->ours[0]));
 	if (r == 0 && s->ours[1] >= 0)
-		r = out_open(&p->out[0], p, take_fd(&s->ours[1]), WIRE_STDOUT);
+		out_open(&p->out[0], p, take_fd(&s->ours[1]), WIRE_STDOUT);
 	if (r == 0 && s->ours[2] >= 0)
-		r = out_open(&p->out[1], p, take_fd(&s->ours[2]), WIRE_STDERR);
+		out_open(&p->out[1], p, take_fd(&s->ours[2]), WIRE_STDERR);
 	return r;
 }
 
@@ -288,6 +220,22 @@ static void set_timeout(struct proc *p, uint64_t timeout_ms)
 		loop_timer_set(&p->a->loop, &p->timer, ns, on_timeout);
 }
 
+static int set_limits(const struct proc *p, const struct msg_exec *m,
+		      struct err *e)
+{
+	const struct cgroup_limits limits = { .memory = m->memory,
+					      .pids = m->pids,
+					      .cpu_weight = m->cpu_weight };
+	int r;
+
+	if (p->cgroup_fd < 0)
+		return 0;
+	r = cgroup_limit(p->cgroup_fd, &limits);
+	return r < 0 ? err_set(e, r, "limits of process '%s': %s", p->id,
+			       strerror(-r))
+		     : 0;
+}
+
 static int launch(struct proc *p, const struct msg_exec *m, struct pipes *s,
 		  struct err *e)
 {
@@ -295,17 +243,12 @@ static int launch(struct proc *p, const struct msg_exec *m, struct pipes *s,
 	struct spawn sp = { .req = m,
 			    .boot = a->boot,
 			    .tty = m->flags & WIRE_EXEC_PTY,
+			    .cgroup_fd = p->cgroup_fd,
 			    .report_fd = s->report[1] };
-	int r;
+	int r = set_limits(p, m, e);
 
-	if (a->cgroup_fd >= 0) {
-		r = cgroup_make(a->cgroup_fd, p->id);
-		if (r < 0)
-			return err_set(e, r, "cgroup of process '%s': %s",
-				       p->id, strerror(-r));
-		p->cgroup_fd = r;
-	}
-	sp.cgroup_fd = p->cgroup_fd;
+	if (r < 0)
+		return r;
 	memcpy(sp.stdio, s->stdio, sizeof(sp.stdio));
 	r = a->ops->spawn(&sp);
 	if (r < 0)
@@ -346,25 +289,38 @@ static enum wire_error_kind kind_of(int r)
 	}
 }
 
+static int make(struct agent *a, const struct msg_exec *m, struct proc **ret,
+		struct err *e)
+{
+	struct place place;
+	int r = take_place(a, m, &place, e);
+
+	if (r < 0)
+		return r;
+	*ret = proc_new(a, m, &place);
+	if (*ret)
+		return 0;
+	if (place.cgroup >= 0) {
+		(void)close(place.cgroup);
+		cgroup_remove(place.parent, place.id);
+	}
+	return err_set(e, -ENOMEM, "a process: out of memory");
+}
+
 static int start(struct conn *c, const struct msg_exec *m, struct pipes *s,
 		 struct err *e)
 {
 	struct agent *a = c->a;
-	char id[WIRE_ID_MAX + 1];
-	struct proc *p;
+	struct proc *p = NULL;
 	int r = check_start(a, m, e);
 
 	if (r == 0)
-		r = take_place(a, m, id, e);
-	if (r == 0)
-		r = open_all(s, m, e);
+		r = make(a, m, &p, e);
 	if (r < 0)
 		return r;
-	p = proc_new(a, m);
-	if (!p)
-		return err_set(e, -ENOMEM, "a process: out of memory");
-	memcpy(p->id, id, sizeof(p->id));
-	r = launch(p, m, s, e);
+	r = pipes_open(s, m, e);
+	if (r == 0)
+		r = launch(p, m, s, e);
 	if (r < 0) {
 		proc_free(p);
 		return r;
@@ -372,8 +328,10 @@ static int start(struct conn *c, const struct msg_exec *m, struct pipes *s,
 	a->n_started++;
 	if (m->flags & WIRE_EXEC_MAIN)
 		a->main.started = true;
-	p->conn = c;
-	c->proc = p;
+	p->fg = c;
+	attach_join(c, p, true);
+	c->at.in.allowed = (m->flags & WIRE_EXEC_STDIN) &&
+			   !(m->flags & WIRE_EXEC_DETACH);
 	c->state = CONN_EXEC;
 	return 0;
 }
@@ -392,30 +350,58 @@ int proc_start(struct conn *c, const struct msg_exec *m,
 	return r;
 }
 
-static void send_started(struct proc *p)
+static void tell_started(const struct proc *p)
 {
-	uint8_t buf[WIRE_HDR_LEN + 24 + WIRE_ID_MAX];
-	struct wr wr = wr_init(buf, sizeof(buf));
+	char text[WIRE_EVENT_ARG_MAX + 1];
+	uint32_t flags = (p->flags & WIRE_EXEC_MAIN ? WIRE_PROC_MAIN : 0) |
+			 (p->flags & WIRE_EXEC_PTY ? WIRE_PROC_PTY : 0);
 
-	p->state = PROC_RUNNING;
-	if (!p->conn)
-		return;
-	wire_started_put(&wr, &(struct msg_started){ .pid = (uint32_t)p->pid,
-						     .start_ns = p->started_ns,
-						     .id = p->id });
-	(void)conn_send(p->conn, buf, wr.len);
+	(void)snprintf(text, sizeof(text), "%s",
+		       p->info->argc ? p->info->argv[0] : "");
+	events_tell(p->a,
+		    &(struct msg_event){ .what = WIRE_EVENT_PROCESS_STARTED,
+					 .flags = flags,
+					 .value = (uint32_t)p->pid,
+					 .time_ns = p->started_ns,
+					 .id = p->id,
+					 .text = text });
 }
 
-/* The child's report is a frame that goes to the client as it is. */
-static void send_failure(struct proc *p, const uint8_t *frame, size_t len)
+static void on_started(struct proc *p)
 {
-	struct conn *c = p->conn;
+	struct conn *c = p->fg;
+
+	p->state = PROC_RUNNING;
+	if (c && proc_send_started(c) == 0 && (p->flags & WIRE_EXEC_DETACH)) {
+		/* That is all: from now on nobody is attached. */
+		conn_last(c);
+		proc_detach(c);
+	}
+	if (p->fg)
+		in_ack(&p->in, p->fg);
+	for (int i = 0; i < 2; i++)
+		out_resume(&p->out[i]);
+	tell_started(p);
+}
+
+/* The child's report is a frame that goes to its clients as it is. */
+static void on_failure(struct proc *p, const uint8_t *frame, size_t len)
+{
+	struct list *l;
 
 	if (p->flags & WIRE_EXEC_MAIN)
 		p->a->main.started = false;
+	port_forget(p);
+	while (!list_empty(&p->clients)) {
+		struct conn *c;
+
+		l = p->clients.next;
+		c = list_entry(l, struct conn, at.link);
+		attach_leave(c);
+		if (conn_send(c, frame, len) == 0)
+			conn_last(c);
+	}
 	proc_free(p);
-	if (c && conn_send(c, frame, len) == 0)
-		conn_last(c);
 }
 
 bool start_finish(struct proc *p)
@@ -430,9 +416,9 @@ bool start_finish(struct proc *p)
 	loop_del(&p->report);
 	(void)close(fd);
 	if (n <= 0) {
-		send_started(p);
+		on_started(p);
 		return true;
 	}
-	send_failure(p, buf, (size_t)n);
+	on_failure(p, buf, (size_t)n);
 	return false;
 }

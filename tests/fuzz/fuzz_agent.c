@@ -128,7 +128,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	};
 	const struct agent_config cfg = { .ops = &fake_ops,
 					  .boot = &boot,
-					  .cgroup_fd = -1,
+					  .cgroups = CGROUPS_NONE,
 					  .listen_fd = -1,
 					  .log = { .fd = -1 } };
 	auto_free struct agent *a = calloc(1, sizeof(*a));

@@ -48,7 +48,7 @@ void kit_init_listening(struct kit *k, int listen_fd)
 {
 	struct agent_config cfg = { .ops = &kit_ops,
 				    .boot = &k->boot,
-				    .cgroup_fd = -1,
+				    .cgroups = CGROUPS_NONE,
 				    .listen_fd = listen_fd,
 				    .log = { .fd = -1 } };
 	struct err e = { 0 };
@@ -92,13 +92,15 @@ bool kit_cgroups(struct kit *k)
 		*k->cgroup = '\0';
 		return false;
 	}
-	k->a.cgroup_fd = open(k->cgroup, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return k->a.cgroup_fd >= 0;
+	k->a.cgroups.plain =
+		open(k->cgroup, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	k->a.cgroups.work = k->a.cgroups.plain;
+	return k->a.cgroups.plain >= 0;
 }
 
 void kit_done(struct kit *k)
 {
-	int fd = k->a.cgroup_fd;
+	int fd = k->a.cgroups.plain;
 
 	agent_done(&k->a);
 	if (fd >= 0)
@@ -222,6 +224,60 @@ void client_stdin(struct client *c, const void *p, size_t len)
 	}
 }
 
+void client_attach(struct client *c, const char *id, uint32_t flags,
+		   uint64_t from)
+{
+	uint8_t buf[128];
+	struct wr wr = wr_init(buf, sizeof(buf));
+
+	wire_attach_put(&wr, &(struct msg_attach){ .flags = flags,
+						   .stdout_from = from,
+						   .stderr_from = from,
+						   .id = id });
+	client_send(c, buf, wr.len);
+}
+
+void client_kill(struct client *c, const char *id, int sig,
+		 enum wire_scope scope, uint32_t grace_ms)
+{
+	uint8_t buf[128];
+	struct wr wr = wr_init(buf, sizeof(buf));
+
+	wire_kill_put(&wr, &(struct msg_kill){ .signo = (uint32_t)sig,
+					       .scope = scope,
+					       .grace_ms = grace_ms,
+					       .id = id });
+	client_send(c, buf, wr.len);
+}
+
+void client_drop(struct client *c, const char *id)
+{
+	uint8_t buf[128];
+	struct wr wr = wr_init(buf, sizeof(buf));
+
+	wire_drop_put(&wr, &(struct msg_drop){ .id = id });
+	client_send(c, buf, wr.len);
+}
+
+void client_list(struct client *c, const char *id, uint32_t flags)
+{
+	uint8_t buf[128];
+	struct wr wr = wr_init(buf, sizeof(buf));
+
+	wire_list_put(&wr, &(struct msg_list){ .flags = flags, .id = id });
+	client_send(c, buf, wr.len);
+}
+
+void client_wait_port(struct client *c, unsigned int port, const char *id)
+{
+	uint8_t buf[128];
+	struct wr wr = wr_init(buf, sizeof(buf));
+
+	wire_wait_port_put(&wr, &(struct msg_wait_port){ .port = (uint16_t)port,
+							 .id = id });
+	client_send(c, buf, wr.len);
+}
+
 void client_signal(struct client *c, int sig, enum wire_scope scope)
 {
 	uint8_t buf[64];
@@ -273,19 +329,47 @@ void client_want(struct client *c, enum wire_type type, struct wire_frame *ret)
 	ck_assert_str_eq(wire_type_name(ret->type), wire_type_name(type));
 }
 
-static void take_output(struct bytes *b, const struct wire_frame *f)
+static void take_output(struct outcome *o, struct bytes *b,
+			const struct wire_frame *f)
 {
 	struct msg_output m;
 	struct err e = { 0 };
 
 	ck_assert_int_eq(wire_output_parse(f->data, f->len, &m, &e), 0);
 	/* No byte is lost, none comes twice. */
-	ck_assert_uint_eq(m.cursor, b->len);
+	ck_assert_uint_eq(m.cursor, b->skip + b->len);
+	ck_assert_uint_ge(m.time_ns, o->start_ns);
+	o->time_ns = m.time_ns;
 	b->p = realloc(b->p, b->len + m.len + 1);
 	ck_assert_ptr_nonnull(b->p);
 	memcpy(b->p + b->len, m.data, m.len);
 	b->len += m.len;
 	b->p[b->len] = '\0';
+}
+
+static void take_truncated(struct outcome *o, const struct wire_frame *f)
+{
+	struct msg_truncated m;
+	struct bytes *b;
+	struct err e = { 0 };
+
+	ck_assert_int_eq(wire_truncated_parse(f->data, f->len, &m, &e), 0);
+	b = m.stream == 1 ? &o->out : &o->err;
+	b->skip += m.lost;
+	b->lost += m.lost;
+	ck_assert_uint_eq(m.cursor, b->skip + b->len);
+}
+
+static void take_exit(struct outcome *o, const struct wire_frame *f)
+{
+	struct err e = { 0 };
+
+	ck_assert_int_eq(wire_exit_parse(f->data, f->len, &o->exit, &e), 0);
+	o->exited = true;
+	if (o->partial)
+		return;
+	ck_assert_uint_eq(o->exit.stdout_total, o->out.skip + o->out.len);
+	ck_assert_uint_eq(o->exit.stderr_total, o->err.skip + o->err.len);
 }
 
 static void take_started(struct outcome *o, const struct wire_frame *f)
@@ -297,6 +381,7 @@ static void take_started(struct outcome *o, const struct wire_frame *f)
 	ck_assert(!o->started && !o->out.len && !o->err.len);
 	o->started = true;
 	o->pid = m.pid;
+	o->start_ns = m.start_ns;
 	(void)snprintf(o->id, sizeof(o->id), "%s", m.id);
 }
 
@@ -326,27 +411,29 @@ void outcome_take(struct outcome *o, const struct wire_frame *f)
 		take_started(o, f);
 		break;
 	case WIRE_STDOUT:
-		take_output(&o->out, f);
+		take_output(o, &o->out, f);
 		break;
 	case WIRE_STDERR:
-		take_output(&o->err, f);
+		take_output(o, &o->err, f);
 		break;
 	case WIRE_STDIN_ACK:
 		ck_assert_int_eq(
 			wire_stdin_ack_parse(f->data, f->len, &o->ack, &e), 0);
 		break;
+	case WIRE_TRUNCATED:
+		take_truncated(o, f);
+		break;
 	case WIRE_EXIT:
-		ck_assert_int_eq(wire_exit_parse(f->data, f->len, &o->exit, &e),
-				 0);
-		ck_assert_uint_eq(o->exit.stdout_total, o->out.len);
-		ck_assert_uint_eq(o->exit.stderr_total, o->err.len);
-		o->exited = true;
+		take_exit(o, f);
 		break;
 	case WIRE_ERROR:
 		take_error(o, f);
 		break;
 	case WIRE_DONE:
 		o->done = true;
+		break;
+	case WIRE_EVENT:
+		o->events++;
 		break;
 	default:
 		ck_abort_msg("unexpected %s", wire_type_name(f->type));

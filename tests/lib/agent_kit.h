@@ -9,7 +9,7 @@
 #ifndef HUTCH_TESTS_AGENT_KIT_H
 #define HUTCH_TESTS_AGENT_KIT_H
 
-#include "common/wire.h"
+#include "common/wire_proc.h"
 #include "guest-agent/agent.h"
 
 /* The one time that the clock can be set to; others are refused. */
@@ -34,19 +34,33 @@ struct client {
 	struct wire_reader in;
 };
 
-/** struct bytes - What a stream carried */
+/**
+ * struct bytes - What a stream carried
+ * @skip:	Bytes before and between these that did not come
+ * @lost:	Of them, those that TRUNCATED told of
+ */
 struct bytes {
 	uint8_t *p;
 	size_t len;
+	uint64_t skip;
+	uint64_t lost;
 };
 
-/** struct outcome - All that came until the agent's direction was shut */
+/**
+ * struct outcome - All that came until the agent's direction was shut
+ * @partial:	Not all streams were asked for: EXIT's totals are more
+ * @time_ns:	Of the latest output
+ */
 struct outcome {
 	bool hello;
 	bool started;
 	bool exited;
 	bool failed;
 	bool done;
+	bool partial;
+	unsigned int events;
+	uint64_t start_ns;
+	uint64_t time_ns;
 	uint32_t pid;
 	char id[WIRE_ID_MAX + 1];
 	struct bytes out;
@@ -97,6 +111,16 @@ void client_sh(struct client *c, uint32_t flags, const char *script);
 
 /** client_stdin() - Send STDIN, in as many frames as it takes */
 void client_stdin(struct client *c, const void *p, size_t len);
+
+/** client_attach() - Send ATTACH with both cursors at @from */
+void client_attach(struct client *c, const char *id, uint32_t flags,
+		   uint64_t from);
+
+void client_kill(struct client *c, const char *id, int sig,
+		 enum wire_scope scope, uint32_t grace_ms);
+void client_drop(struct client *c, const char *id);
+void client_list(struct client *c, const char *id, uint32_t flags);
+void client_wait_port(struct client *c, unsigned int port, const char *id);
 
 void client_signal(struct client *c, int sig, enum wire_scope scope);
 

@@ -90,16 +90,19 @@ START_TEST(report_that_outlives_its_child_raises_no_dead)
 	const struct proc *p;
 	struct agent_ops ops;
 	struct outcome o;
+	struct client c;
 	struct kit k;
 
 	kit_init(&k);
 	ops = *k.a.ops;
 	ops.spawn = spawn_and_keep_the_report;
 	k.a.ops = &ops;
-	outcome_run(&k,
-		    WIRE_EXEC_STDIN | WIRE_EXEC_STDOUT_NULL |
-			    WIRE_EXEC_STDERR_NULL,
-		    "", &o);
+	client_open(&c, &k, true);
+	client_sh(&c,
+		  WIRE_EXEC_STDIN | WIRE_EXEC_STDOUT_NULL |
+			  WIRE_EXEC_STDERR_NULL,
+		  "");
+	client_collect(&c, &o);
 	ck_assert(o.exited);
 	for (int i = 0; i < 50; i++)
 		kit_step(&k, 1);
@@ -107,6 +110,7 @@ START_TEST(report_that_outlives_its_child_raises_no_dead)
 	ck_assert_uint_eq(k.a.n_ended, 1);
 	p = container_of(k.a.ended.next, struct proc, link);
 	ck_assert_int_eq(p->state, PROC_EXITED);
+	client_close(&c);
 	outcome_done(&o);
 	kit_done(&k);
 }
