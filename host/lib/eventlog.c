@@ -58,7 +58,7 @@ static char *line_of(const struct hutch_vm_event *ev)
 	PUT("event", json_string(ev->kind));
 	PUT("process", str_or_null(ev->process));
 	PUT("pid", int_or_null(ev->pid != 0, ev->pid));
-	PUT("code", int_or_null(ev->how == HUTCH_EXEC_EXITED, ev->value));
+	PUT("exit_code", int_or_null(ev->how == HUTCH_EXEC_EXITED, ev->value));
 	PUT("signal", int_or_null(ev->how == HUTCH_EXEC_SIGNALLED, ev->value));
 	PUT("timed_out", json_boolean(ev->timed_out));
 	PUT("oom", json_boolean(ev->oom));
@@ -168,7 +168,7 @@ static int get_bool(const json_t *j, const char *key)
 
 static void get_end(const json_t *j, struct hutch_vm_event *ev)
 {
-	const json_t *code = json_object_get(j, "code");
+	const json_t *code = json_object_get(j, "exit_code");
 	const json_t *sig = json_object_get(j, "signal");
 
 	if (json_is_integer(code)) {

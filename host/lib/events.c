@@ -21,11 +21,11 @@
 
 static int start_following(struct hutch_events *ev)
 {
-	int r = follow_open(&ev->follow);
+	int r = vmwatch_open(&ev->follow);
 
 	if (r < 0 || !ev->all)
 		return r;
-	ev->root_wd = follow_dir(&ev->follow, ev->h->state_fd);
+	ev->root_wd = vmwatch_dir(&ev->follow, ev->h->state_fd);
 	return MIN(ev->root_wd, 0);
 }
 
@@ -61,7 +61,7 @@ int hutch_events_open(struct hutch *h, const char *name, unsigned int flags,
 	ev->h = h;
 	ev->all = !name;
 	ev->following = flags & HUTCH_EVENTS_FOLLOW;
-	ev->follow = (struct follow)FOLLOW_INIT;
+	ev->follow = (struct vmwatch)VMWATCH_INIT;
 	ev->root_wd = -1;
 	r = open_events(ev, name, err_of(e));
 	if (r < 0) {
@@ -80,7 +80,7 @@ void hutch_events_close(struct hutch_events *ev)
 		source_free(ev, ev->src[i]);
 	free(ev->src);
 	eventlog_line_done(&ev->last);
-	follow_close(&ev->follow);
+	vmwatch_close(&ev->follow);
 	free(ev);
 }
 
@@ -155,7 +155,7 @@ int hutch_events_next(struct hutch_events *ev, struct hutch_vm_event *ret,
 
 	eventlog_line_done(&ev->last);
 	reap(ev);
-	if (follow_clear(&ev->follow, ev->root_wd) && ev->all)
+	if (vmwatch_clear(&ev->follow, ev->root_wd) && ev->all)
 		ev->look = true;
 	while (!(s = oldest(ev)) && r > 0)
 		r = look_again(ev);
@@ -185,7 +185,7 @@ int hutch_events_wait(struct hutch_events *ev, struct hutch_vm_event *ret,
 
 		if (r != 0 || !ev->following)
 			return r;
-		r = follow_wait(&ev->follow, end);
+		r = vmwatch_wait(&ev->follow, end);
 		if (r < 0)
 			return err_set(err_of(e), r, "poll: %s", strerror(-r));
 		if (r == 0)

@@ -17,7 +17,7 @@
 void source_done(const struct hutch_events *ev, struct source *s)
 {
 	if (ev->following)
-		follow_undir(&ev->follow, s->wd);
+		vmwatch_undir(&ev->follow, s->wd);
 	s->wd = -1;
 	if (s->state_fd >= 0)
 		(void)close(take_fd(&s->state_fd));
@@ -105,13 +105,13 @@ static void connect_keeper(const struct hutch_events *ev, struct source *s)
 	if (vmdir_open(ev->h, s->name, &d, NULL) < 0)
 		return;
 	if (d.run_fd >= 0)
-		s->keeper_fd = MAX(follow_keeper(&ev->follow, d.run_fd), -1);
+		s->keeper_fd = MAX(vmwatch_keeper(&ev->follow, d.run_fd), -1);
 	vmdir_close(&d);
 }
 
 bool source_ended(const struct hutch_events *ev, struct source *s)
 {
-	if (s->keeper_fd >= 0 && !follow_ended(s->keeper_fd))
+	if (s->keeper_fd >= 0 && !vmwatch_ended(s->keeper_fd))
 		return false;
 	if (s->keeper_fd >= 0)
 		(void)close(take_fd(&s->keeper_fd));
@@ -142,7 +142,7 @@ static int source_open(const struct hutch_events *ev, struct source *s)
 		return -ENOENT;
 	s->ino = st.st_ino;
 	if (ev->following) {
-		s->wd = follow_dir(&ev->follow, s->state_fd);
+		s->wd = vmwatch_dir(&ev->follow, s->state_fd);
 		if (s->wd < 0)
 			return s->wd;
 	}

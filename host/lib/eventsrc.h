@@ -7,7 +7,7 @@
 #include <sys/types.h>
 
 #include "host/lib/eventlog.h"
-#include "host/lib/follow.h"
+#include "host/lib/vmwatch.h"
 #include "host/lib/hutch.h"
 #include "host/lib/tail.h"
 
@@ -17,8 +17,8 @@
  * @id:		"" while it has no record yet
  * @ino:	Of its folder: another one of that name has another
  * @state_fd:	Its folder, while it is followed
- * @keeper_fd:	See follow_keeper()
- * @wd:		See follow_dir()
+ * @keeper_fd:	See vmwatch_keeper()
+ * @wd:		See vmwatch_dir()
  * @waits:	@line is its next event
  * @ended:	All that will be in its files is there
  * @told:	"stopped" was in them, or has been made up
@@ -50,7 +50,7 @@ struct source {
  */
 struct hutch_events {
 	struct hutch *h;
-	struct follow follow;
+	struct vmwatch follow;
 	bool following;
 	bool all;
 	bool look;

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "common/conring.h"
-#include "host/lib/follow.h"
+#include "host/lib/vmwatch.h"
 #include "host/lib/internal.h"
 #include "host/lib/mainlog.h"
 #include "host/lib/record.h"
@@ -30,7 +30,7 @@ struct hutch_logs {
 	struct hutch *h;
 	struct vmdir d;
 	struct tail tail;
-	struct follow follow;
+	struct vmwatch follow;
 	int keeper_fd;
 	bool following;
 	bool plain;
@@ -57,12 +57,12 @@ static int read_console(struct hutch_logs *l, struct err *e)
 /* The watch first: what is written after it wakes us. */
 static int start_following(struct hutch_logs *l)
 {
-	int r = follow_open(&l->follow);
+	int r = vmwatch_open(&l->follow);
 
 	if (r == 0)
-		r = MIN(follow_dir(&l->follow, l->d.state_fd), 0);
+		r = MIN(vmwatch_dir(&l->follow, l->d.state_fd), 0);
 	if (r == 0 && l->d.run_fd >= 0)
-		l->keeper_fd = MAX(follow_keeper(&l->follow, l->d.run_fd), -1);
+		l->keeper_fd = MAX(vmwatch_keeper(&l->follow, l->d.run_fd), -1);
 	return r;
 }
 
@@ -116,7 +116,7 @@ int hutch_logs_open(struct hutch *h, const char *name, enum hutch_log which,
 		return err_set(err_of(e), -ENOMEM, "no memory");
 	l->h = h;
 	l->d = (struct vmdir)VMDIR_INIT;
-	l->follow = (struct follow)FOLLOW_INIT;
+	l->follow = (struct vmwatch)VMWATCH_INIT;
 	l->keeper_fd = -1;
 	l->following = flags & HUTCH_LOGS_FOLLOW;
 	tail_init(&l->tail);
@@ -169,14 +169,14 @@ static bool has_ended(struct hutch_logs *l)
 {
 	AUTO(record_freep) struct hutch_record *rec = NULL;
 
-	if (l->keeper_fd >= 0 && !follow_ended(l->keeper_fd))
+	if (l->keeper_fd >= 0 && !vmwatch_ended(l->keeper_fd))
 		return false;
 	if (l->keeper_fd >= 0)
 		(void)close(take_fd(&l->keeper_fd));
 	if (vmdir_read(l->h, l->d.name, &rec, NULL) < 0 ||
 	    rec->state == HUTCH_STATE_STOPPED || !is_of(l, rec))
 		return true;
-	l->keeper_fd = MAX(follow_keeper(&l->follow, l->d.run_fd), -1);
+	l->keeper_fd = MAX(vmwatch_keeper(&l->follow, l->d.run_fd), -1);
 	return l->keeper_fd < 0;
 }
 
@@ -199,7 +199,7 @@ int hutch_logs_next(struct hutch_logs *l, struct hutch_log_piece *piece,
 
 	if (l->plain)
 		return next_console(l, piece);
-	(void)follow_clear(&l->follow, -1);
+	(void)vmwatch_clear(&l->follow, -1);
 	for (;;) {
 		r = take_piece(l, piece, err_of(e));
 		if (r != 0)
@@ -236,7 +236,7 @@ int hutch_logs_wait(struct hutch_logs *l, struct hutch_log_piece *piece,
 
 		if (r != 0 || !l->following)
 			return r;
-		r = follow_wait(&l->follow, end);
+		r = vmwatch_wait(&l->follow, end);
 		if (r < 0)
 			return err_set(err_of(e), r, "poll: %s", strerror(-r));
 		if (r == 0)
@@ -251,7 +251,7 @@ void hutch_logs_close(struct hutch_logs *l)
 	tail_done(&l->tail);
 	if (l->keeper_fd >= 0)
 		(void)close(l->keeper_fd);
-	follow_close(&l->follow);
+	vmwatch_close(&l->follow);
 	vmdir_close(&l->d);
 	free(l->buf);
 	free(l);

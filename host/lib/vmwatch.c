@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* host/lib/follow.c - see follow.h */
+/* host/lib/vmwatch.c - see vmwatch.h */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -8,18 +8,18 @@
 #include <sys/inotify.h>
 #include <sys/socket.h>
 
-#include "host/lib/follow.h"
+#include "host/lib/vmwatch.h"
 #include "host/lib/internal.h"
 #include "host/lib/kcall.h"
 
-static int watch(const struct follow *f, int fd)
+static int watch(const struct vmwatch *f, int fd)
 {
 	struct epoll_event ev = { .events = EPOLLIN | EPOLLRDHUP };
 
 	return epoll_ctl(f->epfd, EPOLL_CTL_ADD, fd, &ev) < 0 ? -errno : 0;
 }
 
-int follow_open(struct follow *f)
+int vmwatch_open(struct vmwatch *f)
 {
 	int r = 0;
 
@@ -30,11 +30,11 @@ int follow_open(struct follow *f)
 	if (r == 0)
 		r = watch(f, f->inotify);
 	if (r < 0)
-		follow_close(f);
+		vmwatch_close(f);
 	return r;
 }
 
-void follow_close(struct follow *f)
+void vmwatch_close(struct vmwatch *f)
 {
 	if (f->inotify >= 0)
 		(void)close(take_fd(&f->inotify));
@@ -42,7 +42,7 @@ void follow_close(struct follow *f)
 		(void)close(take_fd(&f->epfd));
 }
 
-int follow_dir(const struct follow *f, int dirfd)
+int vmwatch_dir(const struct vmwatch *f, int dirfd)
 {
 	char path[32];
 	int wd;
@@ -54,13 +54,13 @@ int follow_dir(const struct follow *f, int dirfd)
 	return wd < 0 ? -errno : wd;
 }
 
-void follow_undir(const struct follow *f, int wd)
+void vmwatch_undir(const struct vmwatch *f, int wd)
 {
 	if (wd >= 0)
 		(void)inotify_rm_watch(f->inotify, wd);
 }
 
-int follow_keeper(const struct follow *f, int run_fd)
+int vmwatch_keeper(const struct vmwatch *f, int run_fd)
 {
 	int fd = kcall_send(run_fd, "wait", "for", "exit", NULL), r;
 
@@ -74,7 +74,7 @@ int follow_keeper(const struct follow *f, int run_fd)
 	return fd;
 }
 
-bool follow_ended(int keeper_fd)
+bool vmwatch_ended(int keeper_fd)
 {
 	char c;
 	ssize_t n = recv(keeper_fd, &c, 1, MSG_PEEK | MSG_DONTWAIT);
@@ -82,7 +82,7 @@ bool follow_ended(int keeper_fd)
 	return n >= 0 || (errno != EAGAIN && errno != EINTR);
 }
 
-bool follow_clear(const struct follow *f, int wd)
+bool vmwatch_clear(const struct vmwatch *f, int wd)
 {
 	_Alignas(struct inotify_event) char buf[4096];
 	bool seen = false;
@@ -101,7 +101,7 @@ bool follow_clear(const struct follow *f, int wd)
 	return seen;
 }
 
-int follow_wait(const struct follow *f, uint64_t end_ns)
+int vmwatch_wait(const struct vmwatch *f, uint64_t end_ns)
 {
 	struct pollfd p = { .fd = f->epfd, .events = POLLIN };
 	int r = poll(&p, 1, deadline_left_ms(end_ns));
