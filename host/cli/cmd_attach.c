@@ -92,8 +92,9 @@ const struct verb verb_attach = {
 		"it has one. Ends when PROC does, with its exit code. "
 		"Without PROC it is the\nmain process.\n\n"
 		"On a terminal ctrl-p ctrl-q leaves, and PROC goes on; "
-		"elsewhere Ctrl-C does. Any\nnumber of clients may attach. "
-		"One that is too slow misses something, and is\ntold.\n",
+		"elsewhere Ctrl-C does. Of\nseveral clients that are "
+		"attached none holds up PROC: one that is too slow misses\n"
+		"something, and is told.\n",
 	.rules = { .table = attach_opts },
 	.opts_size = sizeof(struct attach_opts),
 	.min = 1,
