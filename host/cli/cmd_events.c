@@ -7,7 +7,7 @@
 
 #include "host/cli/cli.h"
 #include "host/cli/event.h"
-#include "host/cli/follow.h"
+#include "host/cli/tail.h"
 #include "host/cli/process.h"
 #include "host/cli/report.h"
 
@@ -96,9 +96,9 @@ static int print_events(const struct cli *c, struct hutch_events *events,
 		else if (!o->follow)
 			return 0;
 		if (o->follow)
-			follow_flush();
+			tail_flush();
 		if (r == 0)
-			follow_wait(hutch_events_fd(events), POLLIN);
+			tail_wait(hutch_events_fd(events), POLLIN);
 	}
 	return 0;
 }

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "host/cli/cli.h"
-#include "host/cli/follow.h"
+#include "host/cli/tail.h"
 #include "host/cli/print.h"
 #include "host/cli/value.h"
 
@@ -72,9 +72,9 @@ static int print_log(struct hutch_logs *l, const struct logs_opts *o,
 		else if (!o->follow)
 			return 0;
 		if (o->follow)
-			follow_flush();
+			tail_flush();
 		if (r == 0)
-			follow_wait(hutch_logs_fd(l), POLLIN);
+			tail_wait(hutch_logs_fd(l), POLLIN);
 	}
 	return 0;
 }
@@ -112,8 +112,7 @@ static int print_process(struct hutch_exec *x, const struct logs_opts *o,
 		if (r < 0)
 			return r;
 		if (r == 0) {
-			follow_wait(hutch_exec_fd(x),
-				    hutch_exec_poll_events(x));
+			tail_wait(hutch_exec_fd(x), hutch_exec_poll_events(x));
 			continue;
 		}
 		if (ev.kind == HUTCH_EXEC_ERROR) {
@@ -126,7 +125,7 @@ static int print_process(struct hutch_exec *x, const struct logs_opts *o,
 		found = true;
 		if (ev.kind != HUTCH_EXEC_STARTED)
 			print_event(p, &ev);
-		follow_flush();
+		tail_flush();
 	}
 	return 0;
 }

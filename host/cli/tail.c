@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* host/cli/follow.c - see follow.h */
+/* host/cli/tail.c - see follow.h */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 
-#include "host/cli/follow.h"
+#include "host/cli/tail.h"
 
 static void end_by_sigpipe(void)
 {
@@ -15,7 +15,7 @@ static void end_by_sigpipe(void)
 	_exit(128 + SIGPIPE);
 }
 
-void follow_wait(int fd, short events)
+void tail_wait(int fd, short events)
 {
 	struct pollfd p[] = {
 		{ .fd = fd, .events = events },
@@ -28,7 +28,7 @@ void follow_wait(int fd, short events)
 		end_by_sigpipe();
 }
 
-void follow_flush(void)
+void tail_flush(void)
 {
 	if (fflush(stdout) != 0 && errno == EPIPE)
 		end_by_sigpipe();
