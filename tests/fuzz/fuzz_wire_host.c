@@ -12,10 +12,35 @@
 #include "common/io.h"
 #include "common/wire_proc.h"
 #include "host/lib/conn.h"
+#include "host/lib/procs.h"
 #include "tests/fuzz/fuzz.h"
 
 /* One socket buffer full: written before anybody reads. */
 #define INPUT_MAX 100000u
+
+/* One process as hutch_processes() hands it out: every string is there. */
+static int take_process(const struct wire_frame *f, struct err *e)
+{
+	struct hutch_process **list = calloc(2, sizeof(struct hutch_process *));
+	size_t n = 0;
+	int r;
+
+	bug_on(!list);
+	r = procs_parse(f, HUTCH_PROCESSES_ENV, list, e);
+	if (r == 0) {
+		const struct hutch_process *p = list[0];
+
+		n = strlen(p->id) + strlen(p->user) + strlen(p->workdir);
+		for (size_t i = 0; p->argv[i]; i++)
+			n += strlen(p->argv[i]);
+		for (size_t i = 0; p->env[i]; i++)
+			n += strlen(p->env[i]);
+		bug_on(n > f->len);
+		bug_on(p->state != HUTCH_PROCESS_RUNNING && !p->how);
+	}
+	hutch_processes_free(list);
+	return r;
+}
 
 /* What a client takes from a frame, as hutch_exec and the keeper do. */
 static void take(const struct wire_frame *f)
@@ -30,7 +55,6 @@ static void take(const struct wire_frame *f)
 		struct msg_stat stat;
 		struct msg_stdin_ack ack;
 		struct msg_truncated truncated;
-		struct msg_process process;
 	} m;
 	int r = 0;
 
@@ -47,6 +71,7 @@ static void take(const struct wire_frame *f)
 		break;
 	case WIRE_ERROR:
 		r = wire_error_parse(f->data, f->len, &m.error, &e);
+		bug_on(r == 0 && procs_error(f, &e) >= 0);
 		break;
 	case WIRE_EVENT:
 		r = wire_event_parse(f->data, f->len, &m.event, &e);
@@ -61,9 +86,7 @@ static void take(const struct wire_frame *f)
 		r = wire_truncated_parse(f->data, f->len, &m.truncated, &e);
 		break;
 	case WIRE_PROCESS:
-		r = wire_process_parse(f->data, f->len, &m.process, &e);
-		if (r == 0)
-			wire_process_done(&m.process);
+		r = take_process(f, &e);
 		break;
 	default:
 		break;

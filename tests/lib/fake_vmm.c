@@ -7,7 +7,8 @@
  * its exit statuses.  It runs no machine.  The file given as --kernel is a
  * script of words: "stderr=TEXT" (said at once, _ is a blank), "exit=N" or
  * "signal=N" (end so, at once), "nobell" (never ready), "deaf" (SHUTDOWN is
- * ignored), "mute" (it answers HELLO and no request).  A command's argv[0] says what the agent does with it, see fake_cmds.c.
+ * ignored), "mute" (it answers HELLO and no request), "hangup" (it hangs up on
+ * EXEC).  A command's argv[0] says what the agent does with it, see fake_cmds.c.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -196,7 +197,7 @@ static void *serve(void *arg)
 	    fake_recv(p, &f) > 0) {
 		if (p->f->mute && f.type != WIRE_EVENTS)
 			be_mute(p);
-		else
+		else if (!p->f->hangup || f.type != WIRE_EXEC)
 			serve_request(p, &f);
 	}
 	(void)close(p->fd);
@@ -253,6 +254,8 @@ static void run_script(struct fake *f, char *script)
 			f->deaf = true;
 		} else if (strcmp(w, "mute") == 0) {
 			f->mute = true;
+		} else if (strcmp(w, "hangup") == 0) {
+			f->hangup = true;
 		}
 	}
 }

@@ -63,6 +63,7 @@ struct fake {
 	int connector;
 	bool deaf;
 	bool mute;
+	bool hangup;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	unsigned int n_procs;

@@ -107,6 +107,13 @@ struct hutch_vm *host_start_with(struct host_env *v, const char *script,
 	return vm;
 }
 
+int host_start_quietly(struct host_env *v, struct hutch_start_opts *o)
+{
+	/* As a script it says nothing; made before, as a file. */
+	o->kernel = "/dev/null";
+	return hutch_start(v->h, o, NULL, &v->e);
+}
+
 struct hutch_vm *host_start(struct host_env *v, const char *script)
 {
 	struct hutch_start_opts o = HUTCH_START_OPTS_INIT;

@@ -43,6 +43,9 @@ void host_env_remove(const char *dir);
 struct hutch_vm *host_start_with(struct host_env *v, const char *script,
 				 struct hutch_start_opts *o);
 
+/** host_start_quietly() - The same, with no script, and no check of Check's */
+int host_start_quietly(struct host_env *v, struct hutch_start_opts *o);
+
 /** host_start() - The same, named "web", with nothing else asked for */
 struct hutch_vm *host_start(struct host_env *v, const char *script);
 
