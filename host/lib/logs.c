@@ -194,7 +194,7 @@ static int next_console(struct hutch_logs *l, struct hutch_log_piece *piece)
 int hutch_logs_next(struct hutch_logs *l, struct hutch_log_piece *piece,
 		    struct hutch_err *e)
 {
-	bool ended, asked = false;
+	bool ended = false, asked = false;
 	int r;
 
 	if (l->plain)
