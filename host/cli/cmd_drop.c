@@ -25,8 +25,9 @@ const struct verb verb_drop = {
 	.args = "[OPTIONS] NAME PROC...",
 	.summary = "forget processes that have ended in a VM",
 	.help = "Forgets processes of VM NAME that have ended, and what "
-		"they wrote, so that their\nids may be used again. The "
-		"oldest go by themselves when there are very many.\n",
+		"they wrote. One that is\nstarted under the id of such a "
+		"process takes its place, too, and the oldest go\nby "
+		"themselves when there are very many.\n",
 	.rules = { .table = drop_opts },
 	.opts_size = sizeof(struct cli_common),
 	.min = 2,

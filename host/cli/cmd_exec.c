@@ -66,6 +66,9 @@ static int exec_in(struct cli *c, const struct command_opts *o,
 	if (o->detach)
 		return detach(c, vm, o, cmd);
 	command_join(c, vm, o, cmd, &end);
+	/* Deaf to the signals that were passed on, and alone now. */
+	if (end.gave_up && end.id[0] && !o->tty)
+		cli_warn("'%s' goes on: hutch kill %s %s", end.id, vm, end.id);
 	return report_end(c, vm, &end, false);
 }
 

@@ -30,11 +30,15 @@ test_background_process() {
 	is $'up\nnever' "$(cat "$out")" "its output, replayed"
 	expect 0 hutch wait v server
 	is 'exited: code 0' "$(cat "$out")" "what wait says"
-	refused 125 "server" hutch exec -d --name server v -- true
 	expect 0 hutch drop v server
 	is '' "$(hutch ps -q v)" "processes after drop"
 	refused 125 "server" hutch logs v server
 	expect 127 hutch exec -d v -- nosuch
+	detached v twice 'exec sleep 1000'
+	refused 125 "twice" hutch exec -d --name twice v -- true
+	expect 0 hutch kill -s KILL v twice
+	expect 137 hutch wait v twice
+	detached v twice 'echo again'
 	hutch stop v
 }
 
@@ -52,7 +56,7 @@ test_wait_says_which_it_was() {
 	expect 1 hutch wait --for 'line=three' v a
 	is 'exited: SIGKILL' "$(cat "$out")" "its end before the line"
 
-	detached v s 'sleep 1; exec nc -l -p 777 -s 127.0.0.1'
+	detached v s 'sleep 1; exec httpd -f -p 127.0.0.1:777'
 	expect 0 hutch wait --for port=777 --timeout 60 v s
 	is 'matched: port 777' "$(cat "$out")" "a port on loopback"
 	expect 0 hutch kill v s
@@ -70,7 +74,7 @@ test_wait_for_the_main_process() {
 	expect 0 hutch start --on-exit keep stay -- sh -c 'exit 6'
 	expect 6 hutch wait stay
 	is running "$(field stay state)" "state of a VM that is to stay"
-	expect 124 hutch wait --timeout 300ms --for line=x stay
+	expect 1 hutch wait --for line=x stay
 	hutch stop stay
 	start bare
 	expect 124 hutch wait --timeout 300ms bare
@@ -232,13 +236,13 @@ test_events() {
 	like ' job stopped exited' "$(tail -n 1 "$out")" "the last"
 
 	start v
-	hutch events -f v >"$out" 2>"$err" &
+	hutch events -f v >events 2>sentences &
 	detached v a 'exit 3'
-	retry 30 grep -q ' v process-exited a code 3' "$out"
+	retry 30 grep -q ' v process-exited a code 3' events
 	hutch stop v >/dev/null
 	wait $!
-	like ' v stopped stopped' "$(tail -n 1 "$out")" "the end of a stop"
-	is '' "$(cat "$err")" "sentences"
+	like ' v stopped stopped' "$(tail -n 1 events)" "the end of a stop"
+	is '' "$(cat sentences)" "sentences"
 	hutch events >"$out"
 	like ' job started' "$(cat "$out")" "of all VMs"
 	refused 125 nobody hutch events nobody
