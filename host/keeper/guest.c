@@ -14,6 +14,7 @@
 
 #include "host/keeper/keeper.h"
 #include "host/lib/internal.h"
+#include "host/lib/session.h"
 
 /* Frames taken in a row before the loop serves others. */
 #define FRAMES_BATCH 64
@@ -131,7 +132,7 @@ static void note(struct keeper *k, const char *kind, const struct msg_event *m)
 		.timed_out = m->how && (m->flags & WIRE_EXIT_TIMED_OUT),
 		.oom = m->how && (m->flags & WIRE_EXIT_OOM),
 		.core_dumped = m->how && (m->flags & WIRE_EXIT_CORE),
-		.main = !!(m->flags & WIRE_PROC_MAIN),
+		.main = strcmp(m->id, SESSION_MAIN) == 0,
 		.tty = !!(m->flags & WIRE_PROC_PTY),
 	};
 

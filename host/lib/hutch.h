@@ -283,6 +283,11 @@ HUTCH_API int hutch_vm_wait(struct hutch *h, struct hutch_vm *vm,
 			    int timeout_ms, struct hutch_record **ret,
 			    struct hutch_err *e);
 
+/** hutch_vm_end() - With HUTCH_START_LIFELINE: the VM ends at once, and its
+ *  end can still be waited for; without, nothing
+ */
+HUTCH_API void hutch_vm_end(struct hutch_vm *vm);
+
 /**
  * hutch_vm_close() - Let go of the VM; takes NULL
  *

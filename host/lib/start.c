@@ -332,12 +332,17 @@ const char *hutch_vm_id(const struct hutch_vm *vm)
 	return vm->id;
 }
 
+void hutch_vm_end(struct hutch_vm *vm)
+{
+	if (vm->lifeline >= 0)
+		(void)close(take_fd(&vm->lifeline));
+}
+
 void hutch_vm_close(struct hutch_vm *vm)
 {
 	if (!vm)
 		return;
-	if (vm->lifeline >= 0)
-		(void)close(vm->lifeline);
+	hutch_vm_end(vm);
 	if (vm->keeper_fd >= 0)
 		(void)close(vm->keeper_fd);
 	hutch_record_free(vm->rec);

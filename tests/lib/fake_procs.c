@@ -2,8 +2,7 @@
 /*
  * tests/lib/fake_procs.c - the fake agent's table of processes and its events
  *
- * Ids that begin with "evil-" are of no process: the agent answers them as
- * only a hostile one would, see evil[].
+ * Ids that begin with "evil-" are of no process, see fake_evil.c.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -131,7 +130,7 @@ struct fake_proc *fake_proc_find(struct fake *f, const char *id)
 	return NULL;
 }
 
-static void put_chunk(struct peer *p, const struct fake_chunk *c)
+void fake_put_chunk(struct peer *p, const struct fake_chunk *c)
 {
 	static _Thread_local uint8_t buf[WIRE_OUTPUT_HEAD + WIRE_DATA_MAX];
 	struct wr wr = wr_init(buf, sizeof(buf));
@@ -172,10 +171,10 @@ void fake_output(struct peer *p, int stream, const void *data, size_t len)
 	(void)pthread_cond_broadcast(&p->f->changed);
 	(void)pthread_mutex_unlock(&p->f->lock);
 	if (!p->detached)
-		put_chunk(p, &c);
+		fake_put_chunk(p, &c);
 }
 
-static void put_exit(struct peer *p, const struct msg_exit *m)
+void fake_put_exit(struct peer *p, const struct msg_exit *m)
 {
 	uint8_t buf[128];
 	struct wr wr = wr_init(buf, sizeof(buf));
@@ -208,7 +207,7 @@ void fake_end(struct peer *p, const struct msg_exit *m)
 	tell_locked(p->f, &ev);
 	(void)pthread_mutex_unlock(&p->f->lock);
 	if (!p->detached) {
-		put_exit(p, m);
+		fake_put_exit(p, m);
 		if (pr->flags & WIRE_PROC_MAIN)
 			(void)shutdown(p->fd, SHUT_WR);
 		/* The event comes when the client has gone. */
@@ -225,132 +224,6 @@ void fake_end(struct peer *p, const struct msg_exit *m)
 }
 
 /* ---- Attaching ---- */
-
-static void put_started_as(struct peer *p, const char *id)
-{
-	const struct msg_started m = { .pid = 7, .start_ns = 1, .id = id };
-	uint8_t buf[128];
-	struct wr wr = wr_init(buf, sizeof(buf));
-
-	wire_started_put(&wr, &m);
-	fake_send(p, &wr);
-}
-
-static void put_piece(struct peer *p, int stream, uint64_t cursor,
-		      const char *text)
-{
-	struct fake_chunk c = { .stream = stream,
-				.cursor = cursor,
-				.len = strlen(text) };
-
-	memcpy(&c.data, &text, sizeof(text));
-	put_chunk(p, &c);
-}
-
-static void put_truncated(struct peer *p, uint64_t cursor, uint64_t lost)
-{
-	const struct msg_truncated m = { .stream = 1,
-					 .cursor = cursor,
-					 .lost = lost };
-	uint8_t buf[64];
-	struct wr wr = wr_init(buf, sizeof(buf));
-
-	wire_truncated_put(&wr, &m);
-	fake_send(p, &wr);
-}
-
-static void put_total(struct peer *p, uint64_t total, uint64_t cut)
-{
-	put_exit(p, &(struct msg_exit){ .how = WIRE_HOW_EXITED,
-					.state = WIRE_STATE_EXITED,
-					.stdout_total = total,
-					.stdout_cut = cut,
-					.end_ns = 1 });
-}
-
-static void put_done(struct peer *p)
-{
-	uint8_t buf[16];
-	struct wr wr = wr_init(buf, sizeof(buf));
-
-	wire_empty_put(&wr, WIRE_DONE);
-	fake_send(p, &wr);
-}
-
-/* Output goes on somewhere else than was asked for. */
-static void evil_gap(struct peer *p)
-{
-	put_started_as(p, "evil-gap");
-	put_piece(p, 0, 5, "gap");
-}
-
-static void evil_total(struct peer *p)
-{
-	put_started_as(p, "evil-total");
-	put_piece(p, 0, 0, "1234");
-	put_total(p, 9, 0);
-}
-
-static void evil_nothing(struct peer *p)
-{
-	put_started_as(p, "evil-nothing");
-	put_total(p, 9, 0);
-}
-
-static void evil_early(struct peer *p)
-{
-	put_piece(p, 0, 0, "early");
-}
-
-static void evil_again(struct peer *p)
-{
-	put_started_as(p, "evil-again");
-	put_started_as(p, "evil-again");
-}
-
-static void evil_cut(struct peer *p)
-{
-	put_started_as(p, "evil-cut");
-	put_piece(p, 0, 0, "ab");
-	put_truncated(p, 10, 3);
-}
-
-static void evil_done(struct peer *p)
-{
-	put_started_as(p, "evil-done");
-	put_done(p);
-}
-
-/* Not evil: what a slow client is told. */
-static void slow(struct peer *p)
-{
-	put_started_as(p, "slow");
-	put_truncated(p, 1000, 1000);
-	put_piece(p, 0, 1000, "tail");
-	put_truncated(p, 2004, 1000);
-	put_piece(p, 0, 2004, "\nend\n");
-	put_total(p, 2009, 2000);
-}
-
-static const struct {
-	const char *id;
-	void (*fn)(struct peer *p);
-} evil[] = {
-	{ "evil-gap", evil_gap },         { "evil-total", evil_total },
-	{ "evil-nothing", evil_nothing }, { "evil-early", evil_early },
-	{ "evil-again", evil_again },     { "evil-cut", evil_cut },
-	{ "evil-done", evil_done },       { "slow", slow },
-};
-
-static bool be_evil(struct peer *p, const char *id)
-{
-	for (size_t i = 0; i < ARRAY_LEN(evil); i++)
-		if (strcmp(evil[i].id, id) == 0) {
-			evil[i].fn(p);
-			return true;
-		}
-	return false;
-}
 
 static void no_process(struct peer *p)
 {
@@ -382,7 +255,7 @@ static void put_rest(struct peer *p, struct fake_chunk c, uint64_t from)
 		c.len -= (size_t)(from - c.cursor);
 		c.cursor = from;
 	}
-	put_chunk(p, &c);
+	fake_put_chunk(p, &c);
 }
 
 static bool attach_goes_on(struct fake *f, const struct fake_proc *pr, size_t i,
@@ -405,7 +278,7 @@ static void attach_to(struct peer *p, const struct msg_attach *m,
 	uint64_t from[2];
 	bool ended;
 
-	put_started_as(p, pr->id);
+	fake_put_started(p, pr->id);
 	(void)pthread_mutex_lock(&p->f->lock);
 	wanted(m, pr, from);
 	(void)pthread_mutex_unlock(&p->f->lock);
@@ -415,9 +288,9 @@ static void attach_to(struct peer *p, const struct msg_attach *m,
 	ended = pr->ended;
 	(void)pthread_mutex_unlock(&p->f->lock);
 	if (ended)
-		put_exit(p, &pr->end);
+		fake_put_exit(p, &pr->end);
 	else
-		put_done(p);
+		fake_put_done(p);
 }
 
 void fake_serve_attach(struct peer *p, const struct wire_frame *f)
@@ -427,7 +300,7 @@ void fake_serve_attach(struct peer *p, const struct wire_frame *f)
 
 	if (wire_attach_parse(f->data, f->len, &m, NULL) < 0)
 		return;
-	if (be_evil(p, m.id))
+	if (fake_be_evil(p, m.id))
 		return;
 	(void)pthread_mutex_lock(&p->f->lock);
 	pr = fake_proc_find(p->f, m.id);
@@ -497,7 +370,7 @@ void fake_serve_list(struct peer *p, const struct wire_frame *f)
 	if (strcmp(m.id, "evil-endless") == 0)
 		put_endless(p);
 	if (strcmp(m.id, "evil-frame") == 0) {
-		put_started_as(p, m.id);
+		fake_put_started(p, m.id);
 		return;
 	}
 	(void)pthread_mutex_lock(&p->f->lock);
@@ -509,7 +382,7 @@ void fake_serve_list(struct peer *p, const struct wire_frame *f)
 		if (!pr->dropped && (!*m.id || strcmp(m.id, pr->id) == 0))
 			put_process(p, pr, m.flags & WIRE_LIST_ENV);
 	}
-	put_done(p);
+	fake_put_done(p);
 }
 
 void fake_serve_kill(struct peer *p, const struct wire_frame *f)
@@ -533,7 +406,7 @@ void fake_serve_kill(struct peer *p, const struct wire_frame *f)
 	else if (ended)
 		fake_error(p, ESRCH, WIRE_ERR_GENERAL, "it has ended");
 	else
-		put_done(p);
+		fake_put_done(p);
 }
 
 void fake_serve_drop(struct peer *p, const struct wire_frame *f)
@@ -555,7 +428,7 @@ void fake_serve_drop(struct peer *p, const struct wire_frame *f)
 	else if (!ended)
 		fake_error(p, EBUSY, WIRE_ERR_GENERAL, "it lives");
 	else
-		put_done(p);
+		fake_put_done(p);
 }
 
 /* Port 1 is listened on; others never are. */
@@ -575,7 +448,7 @@ void fake_serve_wait_port(struct peer *p, const struct wire_frame *f)
 	if (*m.id && !pr)
 		no_process(p);
 	else if (m.port == 1)
-		put_done(p);
+		fake_put_done(p);
 	else
-		put_exit(p, &pr->end);
+		fake_put_exit(p, &pr->end);
 }

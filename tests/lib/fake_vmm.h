@@ -115,6 +115,17 @@ void fake_tell(struct fake *f, const struct msg_event *m);
 /** fake_client() - A client comes (1) or goes (-1) */
 void fake_client(struct fake *f, int n);
 
+void fake_put_chunk(struct peer *p, const struct fake_chunk *c);
+void fake_put_exit(struct peer *p, const struct msg_exit *m);
+
+/* ---- fake_evil.c ---- */
+void fake_put_started(struct peer *p, const char *id);
+void fake_put_done(struct peer *p);
+
+/** fake_be_evil() - Answer ATTACH. Return: whether @id asks for that */
+bool fake_be_evil(struct peer *p, const char *id);
+
+/* ---- fake_procs.c, requests ---- */
 void fake_serve_events(struct peer *p);
 void fake_serve_attach(struct peer *p, const struct wire_frame *f);
 void fake_serve_list(struct peer *p, const struct wire_frame *f);

@@ -202,8 +202,42 @@ void host_log_of(struct host_env *v, const char *proc, struct host_result *res)
 	hutch_exec_close(x);
 }
 
+/* Starts it in "web", with nobody attached. */
+void host_detach(struct host_env *v, const char *id, const char *const *argv)
+{
+	struct hutch_exec_opts o = HUTCH_EXEC_OPTS_INIT;
+	struct hutch_exec_event ev;
+	struct hutch_exec *x = NULL;
+	int r;
+
+	o.argv = argv;
+	o.id = id;
+	o.flags = HUTCH_EXEC_DETACH;
+	r = hutch_exec_open(v->h, "web", &o, &x, &v->e);
+	ck_assert_msg(r == 0, "%s", v->e.msg);
+	ck_assert_int_eq(hutch_exec_wait(x, &ev, HOST_LONG_MS, &v->e), 1);
+	ck_assert_int_eq(ev.kind, HUTCH_EXEC_STARTED);
+	ck_assert_str_eq(ev.id, id);
+	ck_assert_int_eq(ev.start_ns, 1);
+	/* The last one. */
+	ck_assert_int_eq(hutch_exec_next(x, &ev, &v->e), -ENODATA);
+	hutch_exec_close(x);
+}
+
 void host_kill_and_rm(struct host_env *v)
 {
 	ck_assert_msg(hutch_rm(v->h, "web", HUTCH_RM_FORCE, &v->e) == 0, "%s",
 		      v->e.msg);
+}
+
+void host_up(struct host_env *v)
+{
+	host_env_init(v);
+	hutch_vm_close(host_start(v, ""));
+}
+
+void host_down(struct host_env *v)
+{
+	host_kill_and_rm(v);
+	host_env_done(v);
 }

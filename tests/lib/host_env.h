@@ -85,7 +85,17 @@ void host_collect(struct host_env *v, struct hutch_exec *x,
 /** host_log_of() - What a process in "web" has written so far */
 void host_log_of(struct host_env *v, const char *proc, struct host_result *res);
 
+/** host_detach() - Start a command in "web", as @id, with nobody attached */
+void host_detach(struct host_env *v, const char *id, const char *const *argv);
+
+#define host_detach_args(v, id, ...) \
+	host_detach((v), (id), (const char *const[]){ __VA_ARGS__, NULL })
+
 /** host_kill_and_rm() - Away with "web" */
 void host_kill_and_rm(struct host_env *v);
+
+/* A whole environment with "web" in it, and away with both. */
+void host_up(struct host_env *v);
+void host_down(struct host_env *v);
 
 #endif

@@ -189,6 +189,12 @@ START_TEST(lifeline_ends_it)
 	o.name = "web";
 	o.flags = HUTCH_START_LIFELINE;
 	vm = host_start_with(&v, "deaf", &o);
+	hutch_vm_end(vm);
+	ck_assert_int_eq(hutch_vm_wait(v.h, vm, HOST_LONG_MS, NULL, &v.e), 0);
+	hutch_vm_end(vm);
+	hutch_vm_close(vm);
+	host_expect_reason(&v, "stopped");
+	vm = host_start_with(&v, "deaf", &o);
 	hutch_vm_close(vm);
 	host_expect_reason(&v, "stopped");
 	host_env_done(&v);

@@ -9,33 +9,6 @@
 #include "tests/lib/check_main.h"
 #include "tests/lib/host_env.h"
 
-/* ---- What the tests share ---- */
-
-/* Starts it in "web", with nobody attached. */
-static void detach(struct host_env *v, const char *id, const char *const *argv)
-{
-	struct hutch_exec_opts o = HUTCH_EXEC_OPTS_INIT;
-	struct hutch_exec_event ev;
-	struct hutch_exec *x = NULL;
-	int r;
-
-	o.argv = argv;
-	o.id = id;
-	o.flags = HUTCH_EXEC_DETACH;
-	r = hutch_exec_open(v->h, "web", &o, &x, &v->e);
-	ck_assert_msg(r == 0, "%s", v->e.msg);
-	ck_assert_int_eq(hutch_exec_wait(x, &ev, HOST_LONG_MS, &v->e), 1);
-	ck_assert_int_eq(ev.kind, HUTCH_EXEC_STARTED);
-	ck_assert_str_eq(ev.id, id);
-	ck_assert_int_eq(ev.start_ns, 1);
-	/* The last one. */
-	ck_assert_int_eq(hutch_exec_next(x, &ev, &v->e), -ENODATA);
-	hutch_exec_close(x);
-}
-
-#define detach_args(v, id, ...) \
-	detach((v), (id), (const char *const[]){ __VA_ARGS__, NULL })
-
 static struct hutch_exec *attach(struct host_env *v, const char *proc,
 				 unsigned int flags, uint64_t from)
 {
@@ -51,18 +24,6 @@ static struct hutch_exec *attach(struct host_env *v, const char *proc,
 	return x;
 }
 
-static void vm_up(struct host_env *v)
-{
-	host_env_init(v);
-	hutch_vm_close(host_start(v, ""));
-}
-
-static void vm_down(struct host_env *v)
-{
-	host_kill_and_rm(v);
-	host_env_done(v);
-}
-
 /* ---- Attaching ---- */
 
 START_TEST(attach_replays_and_tells_the_exit)
@@ -71,8 +32,8 @@ START_TEST(attach_replays_and_tells_the_exit)
 	struct hutch_exec *x;
 	struct host_env v;
 
-	vm_up(&v);
-	detach_args(&v, "job", "say", "hello ", "!oops", "world");
+	host_up(&v);
+	host_detach_args(&v, "job", "say", "hello ", "!oops", "world");
 	x = attach(&v, "job", HUTCH_ATTACH_FOLLOW, 0);
 	host_collect(&v, x, &res);
 	ck_assert_int_eq(res.r, -ENODATA);
@@ -82,7 +43,7 @@ START_TEST(attach_replays_and_tells_the_exit)
 	ck_assert_int_eq(res.last.value, 0);
 	ck_assert_int_eq(res.last.end_ns, 1);
 	hutch_exec_close(x);
-	vm_down(&v);
+	host_down(&v);
 }
 END_TEST
 
@@ -92,8 +53,8 @@ START_TEST(attach_from_a_cursor_gives_the_rest)
 	struct hutch_exec *x;
 	struct host_env v;
 
-	vm_up(&v);
-	detach_args(&v, "job", "trickle", "hello ", "!oops", "world");
+	host_up(&v);
+	host_detach_args(&v, "job", "trickle", "hello ", "!oops", "world");
 	while (host_log_of(&v, "job", &res), res.out_len < 11)
 		continue;
 	x = attach(&v, "job", 0, 6);
@@ -113,7 +74,7 @@ START_TEST(attach_from_a_cursor_gives_the_rest)
 	ck_assert_str_eq(res.out, "");
 	ck_assert_str_eq(res.err, "oops");
 	hutch_exec_close(x);
-	vm_down(&v);
+	host_down(&v);
 }
 END_TEST
 
@@ -124,8 +85,8 @@ START_TEST(attach_follows_and_sees_a_kill)
 	struct hutch_exec *x;
 	struct host_env v;
 
-	vm_up(&v);
-	detach_args(&v, "job", "hang");
+	host_up(&v);
+	host_detach_args(&v, "job", "hang");
 	x = attach(&v, "job", HUTCH_ATTACH_FOLLOW, 0);
 	ck_assert_int_eq(hutch_exec_wait(x, &ev, HOST_LONG_MS, &v.e), 1);
 	ck_assert_int_eq(ev.kind, HUTCH_EXEC_STARTED);
@@ -136,7 +97,7 @@ START_TEST(attach_follows_and_sees_a_kill)
 	ck_assert_int_eq(res.last.how, HUTCH_EXEC_SIGNALLED);
 	ck_assert_int_eq(res.last.value, SIGTERM);
 	hutch_exec_close(x);
-	vm_down(&v);
+	host_down(&v);
 }
 END_TEST
 
@@ -158,7 +119,7 @@ START_TEST(attach_tells_what_it_does_not_get)
 	struct hutch_exec *x;
 	struct host_env v;
 
-	vm_up(&v);
+	host_up(&v);
 	x = attach(&v, "slow", HUTCH_ATTACH_FOLLOW, 0);
 	for (size_t i = 0; i < ARRAY_LEN(want); i++) {
 		ck_assert_msg(hutch_exec_wait(x, &ev, HOST_LONG_MS, &v.e) == 1,
@@ -171,7 +132,7 @@ START_TEST(attach_tells_what_it_does_not_get)
 	}
 	ck_assert_uint_eq(ev.stdout_cut, 2000);
 	hutch_exec_close(x);
-	vm_down(&v);
+	host_down(&v);
 }
 END_TEST
 
@@ -191,7 +152,7 @@ START_TEST(attach_to_a_hostile_agent_is_an_error_never_an_exit)
 	};
 	struct host_env v;
 
-	vm_up(&v);
+	host_up(&v);
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
 		struct hutch_exec *x =
 			attach(&v, bad[i].proc, HUTCH_ATTACH_FOLLOW, 0);
@@ -204,7 +165,7 @@ START_TEST(attach_to_a_hostile_agent_is_an_error_never_an_exit)
 		ck_assert_int_ne(res.last.kind, HUTCH_EXEC_EXIT);
 		hutch_exec_close(x);
 	}
-	vm_down(&v);
+	host_down(&v);
 }
 END_TEST
 
@@ -215,7 +176,7 @@ START_TEST(attach_to_nothing_says_so)
 	struct host_result res;
 	struct host_env v;
 
-	vm_up(&v);
+	host_up(&v);
 	ck_assert_int_eq(hutch_attach(v.h, "web", NULL, NULL, &x, &v.e),
 			 -ENOENT);
 	ck_assert_ptr_nonnull(strstr(v.e.msg, "no main process"));
@@ -230,7 +191,7 @@ START_TEST(attach_to_nothing_says_so)
 	ck_assert_int_eq(res.last.kind, HUTCH_EXEC_ERROR);
 	ck_assert_int_eq(res.last.code, -ESRCH);
 	hutch_exec_close(x);
-	vm_down(&v);
+	host_down(&v);
 }
 END_TEST
 
@@ -244,7 +205,7 @@ START_TEST(exec_passes_its_limits_on)
 	struct host_result res;
 	struct host_env v;
 
-	vm_up(&v);
+	host_up(&v);
 	o.argv = argv;
 	o.id = "job-1";
 	o.memory = 64ull << 20;
@@ -257,7 +218,7 @@ START_TEST(exec_passes_its_limits_on)
 	ck_assert_str_eq(res.out, "0x100 0 2000 0x0 '' '' '' 'job-1' 4096 10 "
 				  "67108864 10000");
 	hutch_exec_close(x);
-	vm_down(&v);
+	host_down(&v);
 }
 END_TEST
 
@@ -276,7 +237,7 @@ START_TEST(exec_refuses_wrong_limits)
 	struct hutch_exec *x;
 	struct host_env v;
 
-	vm_up(&v);
+	host_up(&v);
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
 		struct hutch_exec_opts o = bad[i];
 
@@ -286,7 +247,7 @@ START_TEST(exec_refuses_wrong_limits)
 				 -EINVAL);
 		ck_assert_str_ne(v.e.msg, "");
 	}
-	vm_down(&v);
+	host_down(&v);
 }
 END_TEST
 
@@ -318,7 +279,7 @@ START_TEST(exec_with_a_time_out_and_a_stalled_guest_fails)
 	ck_assert_ptr_nonnull(strstr(v.e.msg, "stalled"));
 	ck_assert_int_eq(hutch_exec_next(x, &ev, &v.e), -ETIMEDOUT);
 	hutch_exec_close(x);
-	vm_down(&v);
+	host_down(&v);
 }
 END_TEST
 
@@ -330,7 +291,7 @@ START_TEST(exec_with_a_time_out_lets_a_guest_that_speaks_go_on)
 	struct host_result res;
 	struct host_env v;
 
-	vm_up(&v);
+	host_up(&v);
 	o.argv = argv;
 	o.timeout_ms = 1;
 	ck_assert_int_eq(hutch_exec_open(v.h, "web", &o, &x, &v.e), 0);
@@ -338,7 +299,7 @@ START_TEST(exec_with_a_time_out_lets_a_guest_that_speaks_go_on)
 	ck_assert_int_eq(res.last.kind, HUTCH_EXEC_EXIT);
 	ck_assert_str_eq(res.out, "ab");
 	hutch_exec_close(x);
-	vm_down(&v);
+	host_down(&v);
 }
 END_TEST
 
@@ -349,12 +310,12 @@ START_TEST(list_tells_all_there_is_to_tell)
 	struct hutch_process **list, *p;
 	struct host_env v;
 
-	vm_up(&v);
+	host_up(&v);
 	ck_assert_int_eq(hutch_processes(v.h, "web", NULL, 0, &list, &v.e), 0);
 	ck_assert_ptr_null(list[0]);
 	hutch_processes_free(list);
-	detach_args(&v, "job", "hang");
-	detach_args(&v, "other", "hang");
+	host_detach_args(&v, "job", "hang");
+	host_detach_args(&v, "other", "hang");
 	ck_assert_int_eq(hutch_processes(v.h, "web", NULL, 0, &list, &v.e), 2);
 	ck_assert_ptr_null(list[0]->env);
 	hutch_processes_free(list);
@@ -378,7 +339,7 @@ START_TEST(list_tells_all_there_is_to_tell)
 	ck_assert_uint_eq(p->cpu_weight, 6);
 	ck_assert_uint_eq(p->attached, 7);
 	hutch_processes_free(list);
-	vm_down(&v);
+	host_down(&v);
 }
 END_TEST
 
@@ -387,7 +348,7 @@ START_TEST(list_of_a_hostile_agent_is_bounded)
 	struct hutch_process **list;
 	struct host_env v;
 
-	vm_up(&v);
+	host_up(&v);
 	ck_assert_int_eq(hutch_processes(v.h, "web", "nobody", 0, &list, &v.e),
 			 -ESRCH);
 	ck_assert_int_eq(
@@ -401,7 +362,7 @@ START_TEST(list_of_a_hostile_agent_is_bounded)
 			 -EINVAL);
 	ck_assert_int_eq(hutch_processes(v.h, "nosuch", NULL, 0, &list, &v.e),
 			 -ENOENT);
-	vm_down(&v);
+	host_down(&v);
 }
 END_TEST
 
@@ -417,9 +378,9 @@ START_TEST(kill_says_whom_and_how)
 	struct hutch_process **list;
 	struct host_env v;
 
-	vm_up(&v);
+	host_up(&v);
 	ck_assert_int_eq(kill_job(&v, SIGTERM, 0, 0), -ESRCH);
-	detach_args(&v, "job", "hang");
+	host_detach_args(&v, "job", "hang");
 	ck_assert_int_eq(kill_job(&v, 0, 0, 0), -EINVAL);
 	ck_assert_int_eq(kill_job(&v, 65, 0, 0), -EINVAL);
 	ck_assert_int_eq(kill_job(&v, 1, 2, 0), -EINVAL);
@@ -440,7 +401,7 @@ START_TEST(kill_says_whom_and_how)
 	ck_assert_ptr_nonnull(strstr(v.e.msg, "has ended"));
 	ck_assert_int_eq(hutch_process_drop(v.h, "web", "job", &v.e), 0);
 	ck_assert_int_eq(hutch_process_drop(v.h, "web", "job", &v.e), -ESRCH);
-	vm_down(&v);
+	host_down(&v);
 }
 END_TEST
 
@@ -460,173 +421,6 @@ START_TEST(requests_to_a_vm_that_dies_tell_why)
 }
 END_TEST
 
-/* ---- Waiting ---- */
-
-static int wait_for(struct host_env *v, const char *proc,
-		    const struct hutch_wait_opts *o,
-		    struct hutch_wait_result *res)
-{
-	struct hutch_wait_opts w = *o;
-
-	w.size = sizeof(w);
-	return hutch_process_wait(v->h, "web", proc, &w, res, &v->e);
-}
-
-static int wait_line(struct host_env *v, const char *proc, const char *line,
-		     uint64_t from, int timeout_ms,
-		     struct hutch_wait_result *res)
-{
-	const struct hutch_wait_opts o = { .what = HUTCH_WAIT_FOR_LINE,
-					   .line = line,
-					   .from = from,
-					   .timeout_ms = timeout_ms };
-
-	memset(res, 0, sizeof(*res));
-	return wait_for(v, proc, &o, res);
-}
-
-START_TEST(wait_for_a_line_matches_lines)
-{
-	static const struct {
-		const char *re;
-		uint64_t from;
-		const char *line;
-		int stream;
-		uint64_t cursor;
-	} want[] = {
-		{ "^two$", 0, "two", 1, 8 }, /* put together from pieces */
-		{ "o", 0, "one", 1, 4 },
-		{ "tw", 4, "two", 1, 8 },
-		{ "err", 0, "an error", 2, 9 },
-		{ "[(]x[)]$", 0, "(x)", 1, 13 }, /* without its \r */
-	};
-	struct hutch_wait_result res;
-	struct host_env v;
-
-	vm_up(&v);
-	detach_args(&v, "job", "trickle", "one\nt", "!an error\n", "wo\n(",
-		    "x)\r\n");
-	for (size_t i = 0; i < ARRAY_LEN(want); i++) {
-		int r = wait_line(&v, "job", want[i].re, want[i].from,
-				  HOST_LONG_MS, &res);
-
-		ck_assert_msg(r == 0, "%s: %s", want[i].re, v.e.msg);
-		ck_assert_int_eq(res.outcome, HUTCH_WAITED_MATCHED);
-		ck_assert_str_eq(res.line, want[i].line);
-		ck_assert_int_eq(res.stream, want[i].stream);
-		ck_assert_uint_eq(res.cursor, want[i].cursor);
-	}
-	ck_assert_int_eq(wait_line(&v, "job", "nothing", 0, 50, &res), 0);
-	ck_assert_int_eq(res.outcome, HUTCH_WAITED_TIMED_OUT);
-	ck_assert_int_eq(wait_line(&v, "job", "(", 0, 50, &res), -EINVAL);
-	ck_assert_int_eq(wait_line(&v, "job", NULL, 0, 50, &res), -EINVAL);
-	vm_down(&v);
-}
-END_TEST
-
-START_TEST(wait_for_a_line_ends_with_the_process)
-{
-	struct hutch_wait_result res;
-	struct host_env v;
-
-	vm_up(&v);
-	detach_args(&v, "job", "say", "a\n", "rest");
-	ck_assert_int_eq(wait_line(&v, "job", "^rest$", 0, -1, &res), 0);
-	ck_assert_int_eq(res.outcome, HUTCH_WAITED_MATCHED);
-	ck_assert_uint_eq(res.cursor, 6);
-	ck_assert_int_eq(wait_line(&v, "job", "never", 0, -1, &res), 0);
-	ck_assert_int_eq(res.outcome, HUTCH_WAITED_EXITED);
-	ck_assert_int_eq(res.how, HUTCH_EXEC_EXITED);
-	/* What was cut is not put together with what follows. */
-	ck_assert_int_eq(wait_line(&v, "slow", "^tail$", 0, -1, &res), 0);
-	ck_assert_int_eq(res.outcome, HUTCH_WAITED_EXITED);
-	ck_assert_int_eq(wait_line(&v, "slow", "^end$", 0, -1, &res), 0);
-	ck_assert_int_eq(res.outcome, HUTCH_WAITED_MATCHED);
-	ck_assert_uint_eq(res.cursor, 2009);
-	vm_down(&v);
-}
-END_TEST
-
-/* 200000 bytes without a newline: pieces of 64 KiB, and nothing is held. */
-START_TEST(wait_for_a_line_takes_an_endless_one)
-{
-	struct hutch_wait_result res;
-	struct host_env v;
-
-	vm_up(&v);
-	detach_args(&v, "job", "flood", "200000");
-	ck_assert_int_eq(wait_line(&v, "job", "^nothing like it$", 0, -1, &res),
-			 0);
-	ck_assert_int_eq(res.outcome, HUTCH_WAITED_EXITED);
-	vm_down(&v);
-}
-END_TEST
-
-START_TEST(wait_for_exit_tells_it)
-{
-	const struct hutch_wait_opts o = { .what = HUTCH_WAIT_FOR_EXIT,
-					   .timeout_ms = -1 };
-	const struct hutch_wait_opts soon = { .what = HUTCH_WAIT_FOR_EXIT,
-					      .timeout_ms = 30 };
-	struct hutch_wait_result res;
-	struct host_env v;
-
-	vm_up(&v);
-	detach_args(&v, "job", "exit", "7");
-	ck_assert_int_eq(wait_for(&v, "job", &o, &res), 0);
-	ck_assert_int_eq(res.outcome, HUTCH_WAITED_EXITED);
-	ck_assert_int_eq(res.value, 7);
-	detach_args(&v, "long", "trickle", "a", "b");
-	ck_assert_int_eq(wait_for(&v, "long", &soon, &res), 0);
-	ck_assert_int_eq(res.outcome, HUTCH_WAITED_TIMED_OUT);
-	ck_assert_int_eq(wait_for(&v, "nobody", &o, &res), -ESRCH);
-	ck_assert_int_eq(wait_for(&v, NULL, &o, &res), -ENOENT);
-	vm_down(&v);
-}
-END_TEST
-
-START_TEST(wait_for_a_port_tells_the_three_apart)
-{
-	struct hutch_wait_opts o = { .what = HUTCH_WAIT_FOR_PORT,
-				     .port = 1,
-				     .timeout_ms = -1 };
-	struct hutch_wait_result res;
-	struct host_env v;
-
-	vm_up(&v);
-	ck_assert_int_eq(wait_for(&v, NULL, &o, &res), 0);
-	ck_assert_int_eq(res.outcome, HUTCH_WAITED_MATCHED);
-	ck_assert_int_eq(wait_for(&v, "nobody", &o, &res), -ESRCH);
-	detach_args(&v, "job", "exit", "5");
-	o.port = 2;
-	ck_assert_int_eq(wait_for(&v, "job", &o, &res), 0);
-	ck_assert_int_eq(res.outcome, HUTCH_WAITED_EXITED);
-	ck_assert_int_eq(res.value, 5);
-	o.timeout_ms = 30;
-	ck_assert_int_eq(wait_for(&v, NULL, &o, &res), 0);
-	ck_assert_int_eq(res.outcome, HUTCH_WAITED_TIMED_OUT);
-	o.port = 65536;
-	ck_assert_int_eq(wait_for(&v, NULL, &o, &res), -EINVAL);
-	vm_down(&v);
-}
-END_TEST
-
-START_TEST(wait_in_a_vm_that_dies_tells_why)
-{
-	const struct hutch_wait_opts o = { .what = HUTCH_WAIT_FOR_PORT,
-					   .port = 9,
-					   .timeout_ms = -1 };
-	struct hutch_wait_result res;
-	struct host_env v;
-
-	vm_up(&v);
-	detach_args(&v, "bye", "die", "exit", "4");
-	ck_assert_int_eq(wait_for(&v, NULL, &o, &res), -ESRCH);
-	ck_assert_ptr_nonnull(strstr(v.e.msg, "guest-panic"));
-	vm_down(&v);
-}
-END_TEST
-
 CHECK_MAIN("process", attach_replays_and_tells_the_exit,
 	   attach_from_a_cursor_gives_the_rest, attach_follows_and_sees_a_kill,
 	   attach_tells_what_it_does_not_get,
@@ -636,8 +430,4 @@ CHECK_MAIN("process", attach_replays_and_tells_the_exit,
 	   exec_with_a_time_out_and_a_stalled_guest_fails,
 	   exec_with_a_time_out_lets_a_guest_that_speaks_go_on,
 	   list_tells_all_there_is_to_tell, list_of_a_hostile_agent_is_bounded,
-	   kill_says_whom_and_how, requests_to_a_vm_that_dies_tell_why,
-	   wait_for_a_line_matches_lines, wait_for_a_line_ends_with_the_process,
-	   wait_for_a_line_takes_an_endless_one, wait_for_exit_tells_it,
-	   wait_for_a_port_tells_the_three_apart,
-	   wait_in_a_vm_that_dies_tells_why)
+	   kill_says_whom_and_how, requests_to_a_vm_that_dies_tell_why)
