@@ -149,3 +149,23 @@ none_of() {
 memory_kib() {
 	awk '/^RssAnon:/ { print $2 }' "/proc/$1/status"
 }
+
+# sock NAME: where a VM's connections are made.
+sock() {
+	echo "$HUTCH_STATE/run/$1/vsock.sock"
+}
+
+# scene FILE SCENE NAME [WORD...]: a scene of FILE.py, with the VM's agent.
+scene() {
+	local file=$1 scene=$2 vm=$3
+
+	shift 3
+	/usr/bin/python3 -B "$HUTCH_TESTS/$file.py" "$scene" "$(sock "$vm")" "$@"
+}
+
+# bring_tool NAME: the program guest_tool is in the VM's /bin.
+bring_tool() {
+	expect 0 hutch exec -i "$1" -- sh -c \
+		'cat >/bin/guest_tool && chmod 755 /bin/guest_tool' \
+		<"$(command -v guest_tool)"
+}

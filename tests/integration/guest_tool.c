@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tests/integration/guest_tool.c - what a guest's shell cannot do
+ *
+ *	guest_tool zero			writes of no bytes between others
+ *	guest_tool order N		"oI" on stdout, "eI" on stderr, each
+ *					when the one before has been read
+ *	guest_tool listen ADDRESS PORT	a TCP server that never accepts
+ *	guest_tool bomb			as many processes as it gets
+ */
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define POLL_US 1000
+
+static void die(const char *what)
+{
+	perror(what);
+	exit(1);
+}
+
+static void put(int fd, const char *s)
+{
+	size_t n = strlen(s);
+
+	if (write(fd, s, n) != (ssize_t)n)
+		die("write");
+}
+
+static void zero(void)
+{
+	for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++) {
+		put(fd, "");
+		put(fd, "a");
+		put(fd, "");
+		put(fd, "");
+		put(fd, "b");
+		put(fd, "");
+	}
+}
+
+/* Until the agent has taken what is in the pipe. */
+static void wait_read(int fd)
+{
+	int left = 1;
+
+	while (left > 0) {
+		if (ioctl(fd, FIONREAD, &left) < 0)
+			die("FIONREAD");
+		if (left > 0)
+			(void)usleep(POLL_US);
+	}
+}
+
+static void order(long n)
+{
+	char line[32];
+
+	for (long i = 0; i < n; i++) {
+		(void)snprintf(line, sizeof(line), "o%ld\n", i);
+		put(STDOUT_FILENO, line);
+		wait_read(STDOUT_FILENO);
+		line[0] = 'e';
+		put(STDERR_FILENO, line);
+		wait_read(STDERR_FILENO);
+	}
+}
+
+static void listen_on(const char *address, const char *port)
+{
+	struct sockaddr_in v4 = { .sin_family = AF_INET };
+	struct sockaddr_in6 v6 = { .sin6_family = AF_INET6 };
+	const struct sockaddr *sa = (const struct sockaddr *)&v4;
+	socklen_t len = sizeof(v4);
+	int fd;
+
+	v4.sin_port = v6.sin6_port = htons((uint16_t)strtoul(port, NULL, 10));
+	if (inet_pton(AF_INET, address, &v4.sin_addr) != 1) {
+		if (inet_pton(AF_INET6, address, &v6.sin6_addr) != 1)
+			die(address);
+		sa = (const struct sockaddr *)&v6;
+		len = sizeof(v6);
+	}
+	fd = socket(sa->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0 || bind(fd, sa, len) < 0 || listen(fd, 4) < 0)
+		die("listen");
+	for (;;)
+		(void)pause();
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "";
+
+	if (strcmp(what, "zero") == 0)
+		zero();
+	else if (strcmp(what, "order") == 0 && argc == 3)
+		order(strtol(argv[2], NULL, 10));
+	else if (strcmp(what, "listen") == 0 && argc == 4)
+		listen_on(argv[2], argv[3]);
+	else if (strcmp(what, "bomb") == 0)
+		for (;;)
+			(void)fork();
+	else
+		return 2;
+	return 0;
+}
