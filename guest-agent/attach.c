@@ -22,9 +22,9 @@ void attach_join(struct conn *c, struct proc *p, bool counted)
 		cl->end[i] = ATTACH_NO_END;
 	}
 	list_add_tail(&p->clients, &cl->link);
-	p->n_clients++;
 	if (!counted)
 		return;
+	p->n_clients++;
 	p->a->n_clients++;
 	events_touch(p->a);
 }
@@ -37,9 +37,9 @@ void attach_leave(struct conn *c)
 		return;
 	list_del(&c->at.link);
 	c->proc = NULL;
-	p->n_clients--;
 	if (!c->at.counted)
 		return;
+	p->n_clients--;
 	p->a->n_clients--;
 	events_touch(p->a);
 }

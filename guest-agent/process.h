@@ -39,6 +39,7 @@ enum proc_state {
  * @nr:		Of two processes the older one has the lower number
  * @fg:		The client that started it, while it is there, or NULL
  * @clients:	struct conn, all that are attached, @fg too
+ * @n_clients:	Of these, those that count
  * @sent_kill:	We, not the kernel's oom-killer, sent SIGKILL
  * @timed_out:	Its time was over before it ended
  * @drained:	It has ended, and all that EXIT waits for has been read

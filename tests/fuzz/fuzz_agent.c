@@ -3,8 +3,9 @@
  * tests/fuzz/fuzz_agent.c - a hostile client against the whole agent
  *
  * Input: one byte, in pieces of how many bytes it comes; then a client's
- * stream.  Nothing is forked: a process is a pid that says a word and is
- * reaped when the client has said all.  What the agent answers must be frames
+ * stream.  Before that a process "job" runs in the background, which has a
+ * client already, and "old" has ended.  Nothing is forked: a process is a pid
+ * that says a word and is reaped when the client has said all.  What the agent answers must be frames
  * of the protocol, and when all have gone nothing may be left.
  */
 #include <errno.h>
@@ -13,6 +14,7 @@
 #include <sys/socket.h>
 
 #include "common/io.h"
+#include "common/wire_proc.h"
 #include "guest-agent/agent.h"
 #include "guest-agent/child.h"
 #include "guest-agent/conn.h"
@@ -21,8 +23,10 @@
 
 #define INPUT_MAX 100000u
 
-/* Not a pid that the kernel gives out. */
+/* Not pids that the kernel gives out: of any process, of "job", of "old". */
 #define PID_FAKE 0x3fffffff
+#define PID_JOB  0x3ffffffe
+#define PID_OLD  0x3ffffffd
 
 static pid_t fake_spawn(const struct spawn *s)
 {
@@ -41,12 +45,15 @@ static pid_t fake_spawn(const struct spawn *s)
 	}
 	bug_on(io_write_full(s->stdio[1], said, strlen(said)) < 0);
 	bug_on(io_write_full(s->stdio[2], said, strlen(said)) < 0);
-	return PID_FAKE;
+	if (s->req->argv[0][0] == 'j')
+		return PID_JOB;
+	return s->req->argv[0][0] == 'o' ? PID_OLD : PID_FAKE;
 }
 
 static int fake_kill(pid_t pid, int sig)
 {
-	bug_on(pid != PID_FAKE && pid != -PID_FAKE);
+	bug_on(pid > PID_FAKE || pid < -PID_FAKE);
+	bug_on(pid < PID_OLD && pid > -PID_OLD);
 	bug_on(sig < 1 || sig > 64);
 	return 0;
 }
@@ -97,6 +104,65 @@ static bool listen_to(int fd, struct wire_reader *rd, bool *last)
 	}
 }
 
+static int connect_to(struct agent *a)
+{
+	const struct msg_hello hello = { .version = WIRE_VERSION };
+	uint8_t buf[64];
+	struct wr wr = wr_init(buf, sizeof(buf));
+	int fd[2];
+
+	bug_on(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC,
+			  0, fd) < 0);
+	conn_new(a, fd[1]);
+	wire_hello_put(&wr, &hello);
+	bug_on(io_write_full(fd[0], buf, wr.len) < 0);
+	return fd[0];
+}
+
+static void start(struct agent *a, const char *id)
+{
+	const char *argv[] = { id, NULL }, *env[] = { NULL };
+	const struct msg_exec m = { .flags = WIRE_EXEC_DETACH | WIRE_EXEC_STDIN,
+				    .ring = WIRE_RING_MIN,
+				    .argc = 1,
+				    .id = id,
+				    .user = "",
+				    .cwd = "",
+				    .argv = argv,
+				    .env = env };
+	uint8_t buf[256];
+	struct wr wr = wr_init(buf, sizeof(buf));
+	int fd = connect_to(a);
+
+	wire_exec_put(&wr, &m);
+	bug_on(io_write_full(fd, buf, wr.len) < 0);
+	serve(a);
+	(void)close(fd);
+	serve(a);
+}
+
+/* Two processes, and a client of one. Return: its descriptor */
+static int set_the_scene(struct agent *a)
+{
+	const struct msg_attach m = {
+		.flags = WIRE_ATTACH_FOLLOW | WIRE_ATTACH_STDIN, .id = "job"
+	};
+	uint8_t buf[256];
+	struct wr wr = wr_init(buf, sizeof(buf));
+	int fd;
+
+	start(a, "job");
+	start(a, "old");
+	proc_reaped(a, PID_OLD, 0);
+	serve(a);
+	bug_on(a->n_live != 1 || a->n_ended != 1);
+	fd = connect_to(a);
+	wire_attach_put(&wr, &m);
+	bug_on(io_write_full(fd, buf, wr.len) < 0);
+	serve(a);
+	return fd;
+}
+
 static void converse(struct agent *a, int fd, const uint8_t *data, size_t len)
 {
 	size_t piece = data[0] ? data[0] : len, at = 1;
@@ -114,7 +180,10 @@ static void converse(struct agent *a, int fd, const uint8_t *data, size_t len)
 		if (!listen_to(fd, &rd, &last) || (sent < 0 && errno != EAGAIN))
 			break;
 	}
-	proc_reaped(a, PID_FAKE, 0);
+	/* Its own process may have called itself like one of the others. */
+	for (int i = 0; i < 2; i++)
+		for (pid_t pid = PID_OLD; pid <= PID_FAKE; pid++)
+			proc_reaped(a, pid, 0);
 	serve(a);
 	(void)listen_to(fd, &rd, &last);
 	wire_reader_done(&rd);
@@ -133,19 +202,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 					  .log = { .fd = -1 } };
 	auto_free struct agent *a = calloc(1, sizeof(*a));
 	struct err e;
-	int fd[2];
+	int fd[2], other;
 
 	if (len < 2 || len > INPUT_MAX)
 		return 0;
 	bug_on(!a || agent_init(a, &cfg, &e) < 0);
+	other = set_the_scene(a);
 	bug_on(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC,
 			  0, fd) < 0);
 	conn_new(a, fd[1]);
 	converse(a, fd[0], data, len);
 	(void)close(fd[0]);
+	(void)close(other);
 	serve(a);
 	bug_on(a->n_conns || a->n_live);
 	agent_done(a);
-	bug_on(a->n_ended);
+	bug_on(a->n_ended || a->pool.used || a->n_clients);
 	return 0;
 }
