@@ -74,7 +74,7 @@ static void follow(struct hutch_exec *x)
 			       (unsigned long long)ev.lost);
 		if (ev.kind == HUTCH_EXEC_STDOUT ||
 		    ev.kind == HUTCH_EXEC_STDERR)
-			fwrite(ev.data, 1, ev.len, stdout);
+			(void)fwrite(ev.data, 1, ev.len, stdout);
 	}
 	printf("ended by %s %d\n",
 	       ev.how == HUTCH_EXEC_SIGNALLED ? "signal" : "exit code",

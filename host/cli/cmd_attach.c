@@ -93,7 +93,7 @@ const struct verb verb_attach = {
 		"Without PROC it is the\nmain process.\n\n"
 		"On a terminal ctrl-p ctrl-q leaves, and PROC goes on; "
 		"elsewhere Ctrl-C does. Of\nseveral clients that are "
-		"attached none holds up PROC: one that is too slow misses\n"
+		"attached none holds up PROC: one that is too slow\nmisses "
 		"something, and is told.\n",
 	.rules = { .table = attach_opts },
 	.opts_size = sizeof(struct attach_opts),
