@@ -112,7 +112,9 @@ class Connection:
         payload = bytes(self.inbox[8:8 + length])
         del self.inbox[:8 + length]
         answer = parse(name, payload)
-        if (name == "HELLO") == self.greeted:
+        # Who is no client of the protocol gets no HELLO, but an ERROR.
+        if (name == "HELLO") == self.greeted and \
+                (self.greeted or name != "ERROR"):
             raise Broken("HELLO is not the first frame, or not the only one")
         self.greeted = True
         return answer

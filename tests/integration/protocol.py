@@ -140,7 +140,7 @@ def large(agent):
     got = sh(agent, b"env | grep -c ^V", env=env)
     same(1024, int(got), "variables")
     # One byte more than Linux takes is a sentence.
-    refused(c.GENERAL, "an argument that is too long", agent.run,
+    refused(c.NOT_EXECUTABLE, "an argument that is too long", agent.run,
             [b"true", one + b"x"], code=errno.E2BIG)
     agent.spawn([b"true", *many], id=b"big", env=env)
     p = agent.list(b"big", env=True)[0]
