@@ -3,8 +3,13 @@
  * list
  */
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 
+#include "host/cli/tail.h"
 #include "tests/lib/check_main.h"
 #include "tests/lib/fake_vm.h"
 
@@ -312,10 +317,61 @@ START_TEST(list_shows_what_passes_the_filters)
 }
 END_TEST
 
+static void wait_on(void)
+{
+	tail_wait(-1, 0);
+}
+
+static void print_on(void)
+{
+	(void)printf("x\n");
+	tail_flush();
+}
+
+/* What becomes of a program whose reader goes away, or has gone. */
+static int status_without_reader(void (*fn)(void), int gone, int ignored)
+{
+	int fd[2], status = 0;
+	pid_t pid;
+
+	ck_assert_int_eq(pipe2(fd, O_CLOEXEC), 0);
+	if (gone)
+		(void)close(fd[0]);
+	pid = fork();
+	ck_assert_int_ge(pid, 0);
+	if (pid == 0) {
+		if (ignored)
+			(void)signal(SIGPIPE, SIG_IGN);
+		(void)dup2(fd[1], STDOUT_FILENO);
+		(void)close_range(3, ~0u, 0);
+		fn();
+		_exit(0);
+	}
+	(void)close(fd[1]);
+	if (!gone)
+		(void)close(fd[0]);
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	return status;
+}
+
+START_TEST(who_follows_ends_with_its_reader)
+{
+	for (int ignored = 0; ignored < 2; ignored++) {
+		int r = status_without_reader(wait_on, 0, ignored);
+
+		ck_assert(WIFSIGNALED(r) && WTERMSIG(r) == SIGPIPE);
+		r = status_without_reader(wait_on, 1, ignored);
+		ck_assert(WIFSIGNALED(r) && WTERMSIG(r) == SIGPIPE);
+		r = status_without_reader(print_on, 1, ignored);
+		ck_assert(WIFSIGNALED(r) && WTERMSIG(r) == SIGPIPE);
+	}
+}
+END_TEST
+
 CHECK_MAIN("cli_read", logs_say_what_is_lost, logs_since_a_cursor_begin_there,
 	   logs_with_times_and_as_json, logs_that_follow_end_with_the_vm,
 	   logs_of_a_process_come_from_the_vm, events_are_told_a_line_each,
 	   wait_for_a_line_says_which_of_three, wait_for_an_exit_has_its_code,
 	   wait_without_a_process_goes_by_the_record,
 	   wait_refuses_what_it_cannot_wait_for,
-	   list_shows_what_passes_the_filters)
+	   list_shows_what_passes_the_filters, who_follows_ends_with_its_reader)
