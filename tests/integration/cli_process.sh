@@ -236,13 +236,13 @@ test_events() {
 	like ' job stopped exited' "$(tail -n 1 "$out")" "the last"
 
 	start v
-	hutch events -f v >events 2>sentences &
+	hutch events -f v >events.log 2>events.err &
 	detached v a 'exit 3'
-	retry 30 grep -q ' v process-exited a code 3' events
+	retry 30 grep -q ' v process-exited a code 3' events.log
 	hutch stop v >/dev/null
 	wait $!
-	like ' v stopped stopped' "$(tail -n 1 events)" "the end of a stop"
-	is '' "$(cat sentences)" "sentences"
+	like ' v stopped stopped' "$(tail -n 1 events.log)" "the end of a stop"
+	is '' "$(cat events.err)" "sentences"
 	hutch events >"$out"
 	like ' job started' "$(cat "$out")" "of all VMs"
 	refused 125 nobody hutch events nobody
