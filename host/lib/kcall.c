@@ -106,40 +106,40 @@ void kcall_apply_exit(const struct ctl_msg *m, struct hutch_record *rec)
 }
 
 /* Return: 0 with a record that is final; -EAGAIN: not yet; or -errno. */
-static int read_final(struct hutch *h, const char *name, const char *id,
-		      struct hutch_record **ret, struct err *e)
+static int read_final(const struct kcall_vm *vm, struct hutch_record **ret,
+		      struct err *e)
 {
 	AUTO(record_freep) struct hutch_record *rec = NULL;
-	int r = vmdir_read(h, name, &rec, e);
+	int r = vmdir_read(vm->h, vm->name, &rec, e);
 
 	if (r < 0)
 		return r;
-	if (id && strcmp(rec->id, id) != 0)
+	if (vm->id && strcmp(rec->id, vm->id) != 0)
 		return err_set(e, -ENOENT,
 			       "VM '%s' has ended, and another has its name by "
 			       "now",
-			       name);
+			       vm->name);
 	if (rec->state != HUTCH_STATE_STOPPED)
 		return -EAGAIN;
 	*ret = take_ptr(&rec);
 	return 0;
 }
 
-static int await_lock(struct hutch *h, const char *name, const char *id,
-		      struct hutch_record **ret, struct err *e)
+static int await_lock(const struct kcall_vm *vm, struct hutch_record **ret,
+		      struct err *e)
 {
 	static const struct timespec step = { .tv_nsec = LOCK_STEP_MS *
 							 1000000l };
 
 	for (int i = 0; i < LOCK_STEPS; i++) {
-		int r = read_final(h, name, id, ret, e);
+		int r = read_final(vm, ret, e);
 
 		if (r != -EAGAIN)
 			return r;
 		(void)nanosleep(&step, NULL);
 	}
 	return err_set(e, -ETIMEDOUT, "the keeper of '%s' does not answer",
-		       name);
+		       vm->name);
 }
 
 /*
@@ -171,8 +171,8 @@ static int apply(struct hutch *h, const char *name, const struct ctl_msg *m,
 	return 0;
 }
 
-int kcall_await_end(struct hutch *h, const char *name, const char *id, int fd,
-		    int timeout_ms, struct hutch_record **ret, struct err *e)
+int kcall_await_end(const struct kcall_vm *vm, int fd, int timeout_ms,
+		    struct hutch_record **ret, struct err *e)
 {
 	auto_free char *line = NULL;
 	struct ctl_msg m;
@@ -185,11 +185,11 @@ int kcall_await_end(struct hutch *h, const char *name, const char *id, int fd,
 		r = kcall_answer(fd, timeout_ms, line, &m, e);
 	}
 	if (r == 0)
-		return apply(h, name, &m, ret, e);
+		return apply(vm->h, vm->name, &m, ret, e);
 	if (r == -ETIMEDOUT)
 		return r;
 	/* No keeper, or none any more: the record and the lock will tell. */
-	return await_lock(h, name, id, ret, e);
+	return await_lock(vm, ret, e);
 }
 
 int kcall_ended(const struct hutch_record *rec, struct err *e)

@@ -42,9 +42,15 @@ MUST_CHECK int kcall_answer(int fd, int timeout_ms, char line[CTL_LINE_MAX],
 /** kcall_apply_exit() - Put an answer about the end into a record */
 void kcall_apply_exit(const struct ctl_msg *m, struct hutch_record *rec);
 
+/** struct kcall_vm - A VM; @id NULL: whichever has the name */
+struct kcall_vm {
+	struct hutch *h;
+	const char *name;
+	const char *id;
+};
+
 /**
  * kcall_await_end() - Learn how a VM has ended
- * @id:		Of that VM; NULL: of whichever has the name
  * @fd:		Of kcall_send("wait", "for", "exit"), or -1 if that failed
  * @timeout_ms:	-1: for ever
  * @ret:	The record, also if the VM has been removed meanwhile
@@ -52,9 +58,9 @@ void kcall_apply_exit(const struct ctl_msg *m, struct hutch_record *rec);
  * Return: 0; -ETIMEDOUT; -ENOENT if nothing is known, or only of another VM
  *         that has the name by now; or -errno
  */
-MUST_CHECK int kcall_await_end(struct hutch *h, const char *name,
-			       const char *id, int fd, int timeout_ms,
-			       struct hutch_record **ret, struct err *e);
+MUST_CHECK int kcall_await_end(const struct kcall_vm *vm, int fd,
+			       int timeout_ms, struct hutch_record **ret,
+			       struct err *e);
 
 /** kcall_ended() - The sentence for "it has ended". Return: -ESRCH */
 int kcall_ended(const struct hutch_record *rec, struct err *e);

@@ -163,10 +163,11 @@ static int await_end(struct hutch *h, const char *name, const struct ask *q,
 		     int timeout_ms, struct hutch_record **ret, struct err *e)
 {
 	AUTO(record_freep) struct hutch_record *rec = NULL;
+	const struct kcall_vm vm = { h, name, NULL };
 	auto_fd int fd = -1;
 	int r = ask(h, name, q, &fd, e);
 
-	r = r < 0 ? r : kcall_await_end(h, name, NULL, fd, timeout_ms, &rec, e);
+	r = r < 0 ? r : kcall_await_end(&vm, fd, timeout_ms, &rec, e);
 	if (r == 0 && ret)
 		*ret = take_ptr(&rec);
 	return r;
@@ -177,7 +178,8 @@ static int ready_never(struct hutch *h, const char *name, int timeout_ms,
 		       struct err *e)
 {
 	AUTO(record_freep) struct hutch_record *rec = NULL;
-	int r = kcall_await_end(h, name, NULL, -1, timeout_ms, &rec, e);
+	const struct kcall_vm vm = { h, name, NULL };
+	int r = kcall_await_end(&vm, -1, timeout_ms, &rec, e);
 
 	return r < 0 ? r : kcall_ended(rec, e);
 }
@@ -247,13 +249,14 @@ static int ask_again(struct hutch *h, struct hutch_vm *vm, struct err *e)
 int hutch_vm_wait(struct hutch *h, struct hutch_vm *vm, int timeout_ms,
 		  struct hutch_record **ret, struct hutch_err *e)
 {
+	const struct kcall_vm who = { h, vm->name, vm->id };
 	int r = 0;
 
 	if (!vm->rec && vm->keeper_fd < 0)
 		r = ask_again(h, vm, err_of(e));
 	if (r == 0 && !vm->rec)
-		r = kcall_await_end(h, vm->name, vm->id, vm->keeper_fd,
-				    timeout_ms, &vm->rec, err_of(e));
+		r = kcall_await_end(&who, vm->keeper_fd, timeout_ms, &vm->rec,
+				    err_of(e));
 	if (r < 0)
 		return r;
 	if (vm->keeper_fd >= 0)

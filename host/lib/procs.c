@@ -85,6 +85,7 @@ static int check_names(const char *name, const char *proc, struct err *e)
 	return r < 0 ? r : session_check_proc(proc, e);
 }
 
+/* NOLINTNEXTLINE(readability-function-size): each says something of its own */
 int hutch_process_kill(struct hutch *h, const char *name, const char *proc,
 		       int signo, unsigned int flags, int grace_ms,
 		       struct hutch_err *e)
@@ -251,6 +252,8 @@ struct table {
 static int add(struct table *t, const struct wire_frame *f, unsigned int flags,
 	       struct err *e)
 {
+	int r;
+
 	if (t->n == PROCS_MAX || f->len > PROCS_BYTES_MAX - t->bytes)
 		return err_set(e, -EBADMSG,
 			       "more than %d processes, or %u bytes, are told",
@@ -265,9 +268,14 @@ static int add(struct table *t, const struct wire_frame *f, unsigned int flags,
 		t->list = more;
 		t->cap = cap;
 	}
-	t->list[t->n] = NULL;
 	t->bytes += f->len;
-	return procs_parse(f, flags, &t->list[t->n], e);
+	r = procs_parse(f, flags, &t->list[t->n], e);
+	/* One that is no process ends the list, for who frees it. */
+	if (r < 0)
+		t->list[t->n] = NULL;
+	else
+		t->list[++t->n] = NULL;
+	return r;
 }
 
 static int collect(struct session *s, unsigned int flags, struct table *t,
@@ -286,8 +294,6 @@ static int collect(struct session *s, unsigned int flags, struct table *t,
 					   : unexpected(&f, e);
 		if (r < 0)
 			break;
-		t->n++;
-		t->list[t->n] = NULL;
 	}
 	return r;
 }

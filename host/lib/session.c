@@ -21,8 +21,8 @@ void session_init(struct session *s, struct hutch *h, const char *name)
 /* Nobody answers at the VM's socket: is there such a VM, how did it end? */
 static int explain_no_vm(struct session *s, struct err *e)
 {
-	int r = kcall_await_end(s->h, s->name, NULL, -1, HUTCH_ANSWER_MS,
-				&s->rec, e);
+	const struct kcall_vm vm = { s->h, s->name, NULL };
+	int r = kcall_await_end(&vm, -1, HUTCH_ANSWER_MS, &s->rec, e);
 
 	return r < 0 ? r : kcall_ended(s->rec, e);
 }
@@ -60,8 +60,8 @@ int session_send(struct session *s, const void *frame, size_t len,
 
 int session_broken(struct session *s, const char *what, struct err *e)
 {
-	int r = kcall_await_end(s->h, s->name, NULL, s->keeper_fd,
-				HUTCH_ANSWER_MS, &s->rec, e);
+	const struct kcall_vm vm = { s->h, s->name, NULL };
+	int r = kcall_await_end(&vm, s->keeper_fd, HUTCH_ANSWER_MS, &s->rec, e);
 
 	if (r == 0)
 		return kcall_ended(s->rec, e);
