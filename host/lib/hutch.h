@@ -508,9 +508,9 @@ HUTCH_API int hutch_rm(struct hutch *h, const char *name, unsigned int flags,
  * @grace_ms:	Between SIGTERM and SIGKILL on time-out; 0: 2000
  * @cols:	Of the terminal; 0: 80
  * @rows:	Of the terminal; 0: 24
+ * @ring:	Bytes kept of each stream, from 4 KiB to 64 MiB; 0: 1 MiB
  * @id:		A name, as a VM's; NULL: one is made up.  STARTED tells it
  * @memory:	Limit of all of it together, bytes, from 1 MiB; 0: none
- * @ring:	Bytes kept of each stream, from 4 KiB to 64 MiB; 0: 1 MiB
  * @pids:	Limit of processes and threads; 0: none
  * @cpu_weight:	Against other processes', 1 to 10000; 0: 100
  *
@@ -528,9 +528,9 @@ struct hutch_exec_opts {
 	unsigned int flags;
 	unsigned short cols;
 	unsigned short rows;
+	uint32_t ring;
 	const char *id;
 	uint64_t memory;
-	uint32_t ring;
 	unsigned int pids;
 	unsigned int cpu_weight;
 };
@@ -539,7 +539,7 @@ struct hutch_exec_opts {
 #define HUTCH_EXEC_OPTS_INIT                                              \
 	{                                                                 \
 		sizeof(struct hutch_exec_opts), NULL, NULL, NULL, NULL,   \
-			0, 0, 0, 0, 0, NULL, 0, 0, 0, 0                   \
+			0, 0, 0, 0, 0, 0, NULL, 0, 0, 0                   \
 	}
 /* clang-format on */
 

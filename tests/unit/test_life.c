@@ -318,14 +318,13 @@ END_TEST
 static unsigned long private_kib(pid_t pid)
 {
 	char path[64], *text;
-	unsigned long sum = 0, kib;
+	unsigned long sum = 0;
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/smaps_rollup", (int)pid);
 	ck_assert_int_eq(io_read_file(AT_FDCWD, path, 65536, &text, NULL, NULL),
 			 0);
-	for (const char *p = text; (p = strstr(p, "Private_")); p++)
-		if (sscanf(p, "Private_%*[^:]: %lu", &kib) == 1)
-			sum += kib;
+	for (const char *p = text; (p = strstr(p, "\nPrivate_")); p++)
+		sum += strtoul(strchr(p, ':') + 1, NULL, 10);
 	free(text);
 	return sum;
 }
