@@ -17,7 +17,7 @@ struct proc;
  * What may wait for a program that does not read, of all clients; a window is
  * set aside for the foreground client.
  */
-#define INPUT_QUEUE_MAX (4u * WIRE_STDIN_WINDOW)
+#define INPUT_QUEUE_MAX (4ul * WIRE_STDIN_WINDOW)
 
 /* Runs of bytes of one client in the queue that are accounted for apart. */
 #define INPUT_RUNS_MAX 8u

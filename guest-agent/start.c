@@ -289,35 +289,38 @@ static enum wire_error_kind kind_of(int r)
 	}
 }
 
-static int make(struct agent *a, const struct msg_exec *m, struct proc **ret,
-		struct err *e)
+/* An object with its place; NULL, with the reason in @e. */
+static struct proc *make(struct agent *a, const struct msg_exec *m,
+			 struct err *e)
 {
 	struct place place;
-	int r = take_place(a, m, &place, e);
+	struct proc *p;
 
-	if (r < 0)
-		return r;
-	*ret = proc_new(a, m, &place);
-	if (*ret)
-		return 0;
+	if (take_place(a, m, &place, e) < 0)
+		return NULL;
+	p = proc_new(a, m, &place);
+	if (p)
+		return p;
 	if (place.cgroup >= 0) {
 		(void)close(place.cgroup);
 		cgroup_remove(place.parent, place.id);
 	}
-	return err_set(e, -ENOMEM, "a process: out of memory");
+	(void)err_set(e, -ENOMEM, "a process: out of memory");
+	return NULL;
 }
 
 static int start(struct conn *c, const struct msg_exec *m, struct pipes *s,
 		 struct err *e)
 {
 	struct agent *a = c->a;
-	struct proc *p = NULL;
+	struct proc *p;
 	int r = check_start(a, m, e);
 
-	if (r == 0)
-		r = make(a, m, &p, e);
 	if (r < 0)
 		return r;
+	p = make(a, m, e);
+	if (!p)
+		return e->code;
 	r = pipes_open(s, m, e);
 	if (r == 0)
 		r = launch(p, m, s, e);

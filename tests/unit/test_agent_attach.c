@@ -9,7 +9,7 @@
 #include "tests/lib/agent_kit.h"
 #include "tests/lib/check_main.h"
 
-#define KIB 1024u
+#define KIB 1024ul
 
 static const char *text(const struct bytes *b)
 {

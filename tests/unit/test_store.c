@@ -5,7 +5,7 @@
 #include "guest-agent/store.h"
 #include "tests/lib/check_main.h"
 
-#define KIB 1024u
+#define KIB 1024ul
 
 static uint8_t byte_at(uint64_t cursor)
 {
@@ -185,7 +185,7 @@ START_TEST(head_closes_early_when_the_pool_is_empty)
 	for (unsigned int i = 1; i <= 100; i++)
 		put(&s, KIB, i, i);
 	ck_assert_uint_eq(s.head.ring.len, STORE_SURE);
-	ck_assert_uint_eq(read_all(&s, 0, &lost), 2 * STORE_SURE);
+	ck_assert_uint_eq(read_all(&s, 0, &lost), 2ul * STORE_SURE);
 	store_done(&s);
 }
 END_TEST
