@@ -98,6 +98,9 @@ int hutch_exec_open(struct hutch *h, const char *name,
 	if (!x)
 		return err_set(err_of(e), -ENOMEM, "no memory");
 	r = session_open(&x->s, err_of(e));
+	/* One that has booted gets no time to boot. */
+	if (r == 0 && x->patience_ms && session_is_up(&x->s))
+		x->deadline_ns = deadline_in((int64_t)x->patience_ms);
 	if (r == 0)
 		r = queue_request(x, &o, err_of(e));
 	if (r < 0) {

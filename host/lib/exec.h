@@ -10,7 +10,7 @@
 
 /* What a guest gets beyond a command's time-out and grace. */
 #define EXEC_MARGIN_MS 10000
-/* And, before it has said anything at all, to boot. */
+/* And, before it has said anything at all, to boot, if it has not. */
 #define EXEC_BOOT_MS 120000
 
 /**

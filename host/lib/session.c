@@ -46,6 +46,20 @@ int session_open(struct session *s, struct err *e)
 	return r;
 }
 
+bool session_is_up(const struct session *s)
+{
+	AUTO(record_freep) struct hutch_record *rec = NULL;
+	struct vmdir d = VMDIR_INIT;
+	bool up;
+
+	if (vmdir_open(s->h, s->name, &d, NULL) < 0)
+		return false;
+	up = d.state_fd >= 0 && record_read(d.state_fd, &rec, NULL) == 0 &&
+	     rec->ready_ns != 0;
+	vmdir_close(&d);
+	return up;
+}
+
 int session_send(struct session *s, const void *frame, size_t len,
 		 struct err *e)
 {

@@ -10,6 +10,8 @@
 #ifndef HUTCH_HOST_LIB_SESSION_H
 #define HUTCH_HOST_LIB_SESSION_H
 
+#include <stdbool.h>
+
 #include "common/err.h"
 #include "host/lib/conn.h"
 #include "host/lib/hutch.h"
@@ -37,6 +39,9 @@ void session_init(struct session *s, struct hutch *h, const char *name);
  *         the reason; or -errno
  */
 MUST_CHECK int session_open(struct session *s, struct err *e);
+
+/** session_is_up() - Whether the VM's guest has been up, as its record says */
+bool session_is_up(const struct session *s);
 
 /**
  * session_send() - Send a whole frame, or have it ready to be sent

@@ -250,6 +250,17 @@ static void do_badtype(struct peer *p, const struct msg_exec *m)
 	do_hang(p, m);
 }
 
+static void do_badtrunc(struct peer *p, const struct msg_exec *m)
+{
+	const struct msg_truncated t = { .stream = 1, .cursor = 9, .lost = 9 };
+	uint8_t buf[64];
+	struct wr wr = wr_init(buf, sizeof(buf));
+
+	wire_truncated_put(&wr, &t);
+	fake_send(p, &wr);
+	do_hang(p, m);
+}
+
 static void do_garbage(struct peer *p, const struct msg_exec *m)
 {
 	static const char junk[] = "HTTP/1.1 200 OK\r\nServer: evil\r\n\r\n";
@@ -308,6 +319,7 @@ static const struct {
 	{ "badcursor", do_badcursor },
 	{ "badack", do_badack },
 	{ "badtype", do_badtype },
+	{ "badtrunc", do_badtrunc },
 	{ "burst", do_burst },
 	{ "garbage", do_garbage },
 	{ "show", do_show },

@@ -417,6 +417,8 @@ void fake_serve_drop(struct peer *p, const struct wire_frame *f)
 
 	if (wire_drop_parse(f->data, f->len, &m, NULL) < 0)
 		return;
+	if (strcmp(m.id, "evil-frame") == 0)
+		fake_put_started(p, m.id);
 	(void)pthread_mutex_lock(&p->f->lock);
 	pr = fake_proc_find(p->f, m.id);
 	ended = pr && pr->ended;
@@ -431,7 +433,7 @@ void fake_serve_drop(struct peer *p, const struct wire_frame *f)
 		fake_put_done(p);
 }
 
-/* Port 1 is listened on; others never are. */
+/* Port 1 is listened on, 3 gets nonsense for an answer; others never are. */
 void fake_serve_wait_port(struct peer *p, const struct wire_frame *f)
 {
 	const struct fake_proc *pr = NULL;
@@ -439,6 +441,8 @@ void fake_serve_wait_port(struct peer *p, const struct wire_frame *f)
 
 	if (wire_wait_port_parse(f->data, f->len, &m, NULL) < 0)
 		return;
+	if (m.port == 3)
+		fake_put_started(p, "evil");
 	(void)pthread_mutex_lock(&p->f->lock);
 	if (*m.id)
 		pr = fake_proc_find(p->f, m.id);

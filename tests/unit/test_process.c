@@ -251,33 +251,59 @@ START_TEST(exec_refuses_wrong_limits)
 }
 END_TEST
 
-/* Its time is not awaited here: the deadline is moved to now. */
-START_TEST(exec_with_a_time_out_and_a_stalled_guest_fails)
+static struct hutch_exec *hang_for(struct host_env *v, uint64_t timeout_ms)
 {
 	static const char *const argv[] = { "hang", NULL };
 	struct hutch_exec_opts o = HUTCH_EXEC_OPTS_INIT;
+	struct hutch_exec *x;
+
+	o.argv = argv;
+	o.timeout_ms = timeout_ms;
+	o.grace_ms = 500;
+	ck_assert_int_eq(hutch_exec_open(v->h, "web", &o, &x, &v->e), 0);
+	return x;
+}
+
+/* Its time is not awaited here: the deadline is moved to now. */
+START_TEST(exec_with_a_time_out_and_a_stalled_guest_fails)
+{
 	struct hutch_exec_event ev;
 	struct hutch_exec *x;
 	struct host_env v;
-	int ms;
 
 	host_env_init(&v);
 	hutch_vm_close(host_start(&v, "mute"));
-	o.argv = argv;
-	o.timeout_ms = 1000;
-	o.grace_ms = 500;
-	ck_assert_int_eq(hutch_exec_open(v.h, "web", &o, &x, &v.e), 0);
-	ck_assert_int_gt(hutch_exec_timeout_ms(x), EXEC_BOOT_MS);
+	ck_assert_int_eq(hutch_wait(v.h, "web", HUTCH_WAIT_READY, HOST_LONG_MS,
+				    NULL, &v.e),
+			 0);
+	x = hang_for(&v, 1000);
+	ck_assert_int_gt(hutch_exec_timeout_ms(x), 0);
+	ck_assert_int_le(hutch_exec_timeout_ms(x), 1500 + EXEC_MARGIN_MS + 1);
 	while (!x->greeted)
 		ck_assert_int_eq(hutch_exec_wait(x, &ev, 10, &v.e), 0);
-	ms = hutch_exec_timeout_ms(x);
-	ck_assert_int_gt(ms, 1500);
-	ck_assert_int_le(ms, 1500 + EXEC_MARGIN_MS + 1);
+	ck_assert_int_le(hutch_exec_timeout_ms(x), 1500 + EXEC_MARGIN_MS + 1);
 	x->deadline_ns = 1;
 
 	ck_assert_int_eq(hutch_exec_wait(x, &ev, -1, &v.e), -ETIMEDOUT);
 	ck_assert_ptr_nonnull(strstr(v.e.msg, "stalled"));
 	ck_assert_int_eq(hutch_exec_next(x, &ev, &v.e), -ETIMEDOUT);
+	hutch_exec_close(x);
+	x = hang_for(&v, 0);
+	ck_assert_int_eq(hutch_exec_timeout_ms(x), -1);
+	hutch_exec_close(x);
+	host_down(&v);
+}
+END_TEST
+
+START_TEST(exec_with_a_time_out_lets_a_guest_boot)
+{
+	struct hutch_exec *x;
+	struct host_env v;
+
+	host_env_init(&v);
+	hutch_vm_close(host_start(&v, "nobell"));
+	x = hang_for(&v, 1000);
+	ck_assert_int_gt(hutch_exec_timeout_ms(x), EXEC_BOOT_MS);
 	hutch_exec_close(x);
 	host_down(&v);
 }
@@ -358,6 +384,8 @@ START_TEST(list_of_a_hostile_agent_is_bounded)
 		hutch_processes(v.h, "web", "evil-endless", 0, &list, &v.e),
 		-EBADMSG);
 	ck_assert_ptr_nonnull(strstr(v.e.msg, "more than"));
+	ck_assert_int_eq(hutch_process_drop(v.h, "web", "evil-frame", &v.e),
+			 -EBADMSG);
 	ck_assert_int_eq(hutch_processes(v.h, "web", NULL, 2, &list, &v.e),
 			 -EINVAL);
 	ck_assert_int_eq(hutch_processes(v.h, "nosuch", NULL, 0, &list, &v.e),
@@ -428,6 +456,7 @@ CHECK_MAIN("process", attach_replays_and_tells_the_exit,
 	   attach_to_nothing_says_so, exec_passes_its_limits_on,
 	   exec_refuses_wrong_limits,
 	   exec_with_a_time_out_and_a_stalled_guest_fails,
+	   exec_with_a_time_out_lets_a_guest_boot,
 	   exec_with_a_time_out_lets_a_guest_that_speaks_go_on,
 	   list_tells_all_there_is_to_tell, list_of_a_hostile_agent_is_bounded,
 	   kill_says_whom_and_how, requests_to_a_vm_that_dies_tell_why)

@@ -149,6 +149,9 @@ START_TEST(wait_for_a_port_tells_the_three_apart)
 	o.timeout_ms = 30;
 	ck_assert_int_eq(wait_for(&v, NULL, &o, &res), 0);
 	ck_assert_int_eq(res.outcome, HUTCH_WAITED_TIMED_OUT);
+	o.port = 3;
+	o.timeout_ms = -1;
+	ck_assert_int_eq(wait_for(&v, NULL, &o, &res), -EBADMSG);
 	o.port = 65536;
 	ck_assert_int_eq(wait_for(&v, NULL, &o, &res), -EINVAL);
 	host_down(&v);
