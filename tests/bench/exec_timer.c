@@ -20,7 +20,7 @@
 #define WARM_UP    20
 #define SINGLES    9
 #define PAUSE_US   50000
-#define BULK_SHELL "head -c 16777216 /dev/zero"
+#define BULK_SHELL "head -c 4194304 /dev/zero"
 
 static void die(const char *what, const struct hutch_err *e)
 {
