@@ -86,7 +86,7 @@ test_kill_ends_the_tree() {
 	expect 0 hutch drop v t
 	refused 125 "'?t'?" hutch kill v t
 	# One alone leaves the others.
-	expect 0 hutch exec -d --name o v -- sh -c 'sleep 1000 & sleep 1001'
+	expect 0 hutch exec -d --name o v -- sh -c 'sleep 1000 & sleep 1001; exit'
 	retry 30 running v sleep 2
 	expect 0 hutch kill -s KILL --one v o
 	retry 30 proc_is v o state lingering
