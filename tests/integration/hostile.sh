@@ -105,7 +105,6 @@ test_flood_of_events() {
 	like 'stopped$' "$(hutch events --json v | tail -n 1 | json event)" \
 		"the last event"
 	hutch logs --console v >/dev/null
-	retry 10 no_process
 }
 
 test_lies_to_the_keeper() {
@@ -114,7 +113,6 @@ test_lies_to_the_keeper() {
 	keeper_is_well v
 	expect 0 hutch stop --grace 1s v
 	is stopped "$(field v state)" "state"
-	retry 10 no_process
 }
 
 test_flood_of_connections() {
@@ -123,7 +121,6 @@ test_flood_of_connections() {
 	keeper_is_well v
 	expect 0 hutch stop --grace 1s v
 	is stopped "$(field v state)" "state"
-	retry 10 no_process
 }
 
 # A main process that is never heard of: the VM's own time-out ends it.
@@ -133,5 +130,4 @@ test_main_process_of_a_liar() {
 	is timeout "$(field v reason)" "reason"
 	refused 125 '.' hutch run --rm -- lie-how
 	refused 125 '.' hutch run --rm -- lie-end
-	retry 10 no_process
 }

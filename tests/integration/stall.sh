@@ -114,5 +114,4 @@ test_keeper_killed_under_a_stream() {
 	is 125 $code "exit code"
 	like 'lost' "$(cat "$err")" "the sentence"
 	is lost "$(field v reason)" "reason"
-	retry 10 no_process
 }
