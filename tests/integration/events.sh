@@ -101,23 +101,24 @@ test_labels_and_filters() {
 	hutch stop web
 }
 
-# Nothing has been asked of it for so long.
+# Nothing has been asked of it for so long. A slow machine must not take that
+# long between two commands here.
 test_idle_timeout() {
 	local pid
 
-	start v --idle-timeout 3s
-	hutch exec v -- sleep 5
+	start v --idle-timeout 8s
+	hutch exec v -- sleep 10
 	is running "$(field v state)" "state after an exec longer than that"
 	expect 0 hutch exec -d v -- sleep 1000
 	retry 60 has v state stopped
 	is idle-timeout "$(field v reason)" "reason"
 	like ' idle .*stopped$' "$(kinds v)" "events"
 	# One who is attached keeps it, as long as that lasts.
-	start v --idle-timeout 3s
+	start v --idle-timeout 8s
 	expect 0 hutch exec -d --name p v -- sleep 1000
 	hutch attach v p &
 	pid=$!
-	sleep 6
+	sleep 11
 	is running "$(field v state)" "state with a client attached"
 	kill $pid
 	wait $pid || true
@@ -126,9 +127,9 @@ test_idle_timeout() {
 }
 
 test_keep_alive_processes() {
-	start v --idle-timeout 3s --keep-alive processes
-	expect 0 hutch exec -d v -- sh -c 'sleep 8; exit 0'
-	sleep 5
+	start v --idle-timeout 8s --keep-alive processes
+	expect 0 hutch exec -d v -- sleep 16
+	sleep 11
 	is running "$(field v state)" "state while a process runs"
 	retry 60 has v state stopped
 	is idle-timeout "$(field v reason)" "reason"
