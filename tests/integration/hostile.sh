@@ -41,9 +41,9 @@ test_lies_to_a_client() {
 	lie two-started 'start|order|twice'
 	lie id 'id|name'
 	lie bad-string 'string'
-	lie gap 'cursor'
+	lie gap 'at byte 256, not at 0'
 	lie total 'total|bytes'
-	lie how 'how'
+	lie how 'unknown end 3'
 	lie state 'state'
 	lie code 'code|value|256'
 	lie signal 'signal|value|65'
@@ -80,7 +80,7 @@ test_floods_to_a_client() {
 		wait $pid || true
 	done
 	refused 125 '.' hutch ps v
-	refused 125 '.' hutch exec --timeout 1s v -- lie-silent
+	refused 124 'stalled' hutch exec --timeout 1s v -- lie-silent
 	refused 125 '.' hutch wait --timeout 10s v lie-how
 	expect 124 hutch wait --timeout 1s v lie-silent
 	refused 125 '.' hutch attach v lie-gap

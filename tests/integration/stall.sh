@@ -58,7 +58,7 @@ test_monitor_stopped_with_a_timeout() {
 	vmm=$(field v monitor)
 	expect 0 hutch exec -d --name p v -- sleep 1000
 	kill -STOP "$vmm"
-	refused 125 'time|answer' hutch exec --timeout 1s v -- true
+	refused 124 'stalled' hutch exec --timeout 1s v -- true
 	refused 125 'time|answer' hutch ps v
 	expect 124 hutch wait --timeout 1s v p
 	expect 0 hutch list
