@@ -15,6 +15,7 @@
 #include "guest-agent/conn.h"
 #include "guest-agent/process.h"
 #include "guest-agent/shutdown.h"
+#include "guest-agent/table.h"
 
 /* Connections accepted before anything else has its turn. */
 #define ACCEPT_BATCH 64u
@@ -142,6 +143,11 @@ static size_t pool_size(void)
 		   AGENT_POOL_MIN);
 }
 
+static bool reclaim(struct store_pool *pool)
+{
+	return table_reclaim(container_of(pool, struct agent, pool));
+}
+
 int agent_init(struct agent *a, const struct agent_config *cfg, struct err *e)
 {
 	int r;
@@ -153,6 +159,7 @@ int agent_init(struct agent *a, const struct agent_config *cfg, struct err *e)
 	a->cgroups = cfg->cgroups;
 	a->oom.kmsg_fd = -1;
 	a->pool.max = pool_size();
+	a->pool.reclaim = reclaim;
 	a->in_guest = cfg->in_guest;
 	list_init(&a->conns);
 	list_init(&a->waiting);

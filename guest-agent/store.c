@@ -16,10 +16,16 @@ void store_init(struct store *s, struct store_pool *pool, size_t limit,
 	s->tail.limit = tail ? tail : limit;
 }
 
+static size_t pool_room(const struct store_pool *pool)
+{
+	return pool->max > pool->used ? pool->max - pool->used : 0;
+}
+
 static bool pool_take(struct store_pool *pool, size_t len, bool sure)
 {
-	if (!sure && (pool->used >= pool->max || len > pool->max - pool->used))
-		return false;
+	while (!sure && pool_room(pool) < len)
+		if (!pool->reclaim || !pool->reclaim(pool))
+			return false;
 	pool->used += len;
 	return true;
 }

@@ -27,10 +27,17 @@
 #define STORE_CHUNKS_MAX  1024u
 #define STORE_CHUNKS_SURE 128u
 
-/** struct store_pool - Bytes that all stores have, and may have together */
+/**
+ * struct store_pool - Memory of all stores
+ * @used:	Bytes that they have
+ * @max:	Bytes that they may have together
+ * @reclaim:	Give up a store that matters least. Return: false if none is
+ *		left to give up.  NULL: none ever is
+ */
 struct store_pool {
 	size_t used;
 	size_t max;
+	bool (*reclaim)(struct store_pool *pool);
 };
 
 /**

@@ -78,6 +78,26 @@ int table_room(struct agent *a, struct err *e)
 		       a->n_live + a->n_ended);
 }
 
+bool table_reclaim(struct agent *a)
+{
+	size_t used = a->pool.used;
+	struct list *l;
+
+	list_for_each (l, &a->ended) {
+		struct proc *p = list_entry(l, struct proc, link);
+
+		/* Somebody else may hold its pipes, and write yet. */
+		if (!list_empty(&p->clients) || p->out[0].fd >= 0 ||
+		    p->out[1].fd >= 0)
+			continue;
+		for (int i = 0; i < 2; i++)
+			store_done(&p->out[i].store);
+		if (a->pool.used < used)
+			return true;
+	}
+	return false;
+}
+
 void table_count(const struct agent *a, uint32_t *ret_running,
 		 uint32_t *ret_lingering)
 {

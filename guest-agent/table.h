@@ -3,6 +3,7 @@
 #ifndef HUTCH_GUEST_AGENT_TABLE_H
 #define HUTCH_GUEST_AGENT_TABLE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -26,6 +27,15 @@ struct proc *table_next(const struct agent *a, uint64_t nr);
  * Return: 0; -EAGAIN with the sentence
  */
 MUST_CHECK int table_room(struct agent *a, struct err *e);
+
+/**
+ * table_reclaim() - Drop the output of the oldest ended one that nobody reads
+ *
+ * It stays in the table, and says how much of its output is cut.
+ *
+ * Return: false if there is none that has some
+ */
+bool table_reclaim(struct agent *a);
 
 /** table_count() - How many are in which state; starting ones are running */
 void table_count(const struct agent *a, uint32_t *ret_running,

@@ -280,6 +280,39 @@ START_TEST(drop_forgets_the_ended_and_no_other)
 }
 END_TEST
 
+/* What runs matters more than what has ended: the oldest of that goes. */
+START_TEST(output_of_the_oldest_ended_makes_room)
+{
+	static const struct msg_exec old = { .id = "old" },
+				     mid = { .id = "mid" },
+				     new = { .id = "new" };
+	struct msg_process m;
+	struct client c;
+	struct kit k;
+
+	kit_init(&k);
+	k.a.pool.max = 400u << 10;
+	background(&k, &old, "head -c 150000 /dev/zero");
+	kit_until(&k, none_lives);
+	background(&k, &mid, "head -c 100000 /dev/zero");
+	kit_until(&k, none_lives);
+	background(&k, &new, "head -c 200000 /dev/zero");
+	kit_until(&k, none_lives);
+	list_one(&c, &k, "old", 0, &m);
+	ck_assert_uint_eq(m.stdout_total, 150000);
+	ck_assert_uint_eq(m.stdout_cut, 150000);
+	list_over(&c, &m);
+	list_one(&c, &k, "mid", 0, &m);
+	ck_assert_uint_eq(m.stdout_cut, 0);
+	list_over(&c, &m);
+	list_one(&c, &k, "new", 0, &m);
+	ck_assert_uint_eq(m.stdout_total, 200000);
+	ck_assert_uint_eq(m.stdout_cut, 0);
+	list_over(&c, &m);
+	kit_done(&k);
+}
+END_TEST
+
 START_TEST(drop_waits_for_who_still_reads)
 {
 	struct outcome o;
@@ -646,7 +679,9 @@ CHECK_MAIN("agent_manage", list_tells_of_a_process_what_there_is_to_tell,
 	   list_cuts_what_is_too_long_and_says_so,
 	   list_of_many_comes_whole_and_in_order,
 	   kill_ends_the_tree_and_says_who_is_gone,
-	   drop_forgets_the_ended_and_no_other, drop_waits_for_who_still_reads,
+	   drop_forgets_the_ended_and_no_other,
+	   output_of_the_oldest_ended_makes_room,
+	   drop_waits_for_who_still_reads,
 	   port_is_waited_for_until_somebody_listens,
 	   port_is_not_waited_for_when_its_process_has_ended,
 	   port_of_a_line_is_that_of_a_listener,
