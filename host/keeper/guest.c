@@ -154,9 +154,9 @@ static bool on_event(struct keeper *k, const struct wire_frame *f)
 		note(k, "boot-problem", &m);
 		break;
 	case WIRE_EVENT_PROCESS_STARTED:
-		note(k, "process-started", &m);
 		if (m.flags & WIRE_PROC_MAIN)
 			mainproc_started(k, m.id);
+		note(k, "process-started", &m);
 		break;
 	case WIRE_EVENT_PROCESS_EXITED:
 		note(k, "process-exited", &m);

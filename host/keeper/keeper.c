@@ -107,7 +107,7 @@ static void tell_end(struct keeper *k)
 
 void keeper_ready(struct keeper *k)
 {
-	if (k->ready)
+	if (k->ready || mainproc_awaited(k))
 		return;
 	k->ready = true;
 	k->rec->ready_ns = now_ns();

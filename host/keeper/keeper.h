@@ -161,7 +161,9 @@ void keeper_done(struct keeper *k);
  */
 void keeper_end(struct keeper *k, const struct cause *cause, int grace_ms);
 
-/** keeper_ready() - The agent has answered */
+/** keeper_ready() - The agent has answered, and the main process, if ours to
+ *  start, is there for who asks for it now; does nothing before
+ */
 void keeper_ready(struct keeper *k);
 
 /** keeper_save() - Write the record; on a full disk the old one stays */
@@ -220,6 +222,9 @@ void guest_conn_close(struct guest_conn *g);
 
 /** mainproc_open() - Start the main process, if it is ours to start */
 MUST_CHECK int mainproc_open(struct keeper *k, struct err *e);
+
+/** mainproc_awaited() - Whether our request to start it has no answer yet */
+bool mainproc_awaited(const struct keeper *k);
 
 /** mainproc_started() - There is one: have its output in the log */
 void mainproc_started(struct keeper *k, const char *id);

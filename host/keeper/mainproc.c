@@ -173,6 +173,9 @@ void mainproc_started(struct keeper *k, const char *id)
 	uint8_t req[128];
 	struct wr wr = wr_init(req, sizeof(req));
 
+	k->main_begun = true;
+	if (!k->gone)
+		keeper_ready(k);
 	/* Nobody could read the log of a client's own, when that has gone. */
 	if (k->main_seen || k->gone || (k->rec->rm && k->rec->attach))
 		return;
@@ -216,6 +219,8 @@ static void refused(struct keeper *k, const struct wire_frame *f)
 static bool on_exec(struct keeper *k, const struct wire_frame *f)
 {
 	k->main_begun = f->type == WIRE_STARTED || f->type == WIRE_ERROR;
+	if (k->main_begun && !k->gone)
+		keeper_ready(k);
 	if (f->type == WIRE_ERROR)
 		refused(k, f);
 	return false;
@@ -228,8 +233,15 @@ static void on_never_begun(struct loop_timer *t)
 	keeper_end(k, &failed, (int)k->rec->grace_ms);
 }
 
+bool mainproc_awaited(const struct keeper *k)
+{
+	return k->exec.conn.fd >= 0 && !k->main_begun;
+}
+
 static void exec_over(struct keeper *k)
 {
+	if (!k->gone && k->events.conn.hello)
+		keeper_ready(k);
 	if (!k->main_begun && !k->gone && !k->ending)
 		loop_timer_set(&k->loop, &k->main_timer, DYING_MS * NS_PER_MS,
 			       on_never_begun);
