@@ -158,8 +158,8 @@ has_event() {
 test_timeouts_outlive_their_client() {
 	local pid
 
-	start v --timeout 20s
-	hutch exec --name p --timeout 3s v -- sleep 1000 &
+	start v --timeout 30s
+	hutch exec --name p --timeout 10s v -- sleep 1000 &
 	pid=$!
 	retry 30 has_event v process-started
 	kill -KILL $pid
