@@ -64,7 +64,7 @@ static int call_done(struct hutch *h, const char *name, const struct wr *req,
 		     struct err *e)
 {
 	uint64_t end = deadline_in(HUTCH_GUEST_MS);
-	struct wire_frame f;
+	struct wire_frame f = { 0 };
 	struct session s;
 	int r = open_call(&s, h, name, req, e);
 
@@ -269,11 +269,10 @@ static int add(struct table *t, const struct wire_frame *f, unsigned int flags,
 		t->cap = cap;
 	}
 	t->bytes += f->len;
+	/* Always ends in NULL, for who frees it. */
+	t->list[t->n] = NULL;
 	r = procs_parse(f, flags, &t->list[t->n], e);
-	/* One that is no process ends the list, for who frees it. */
-	if (r < 0)
-		t->list[t->n] = NULL;
-	else
+	if (r == 0)
 		t->list[++t->n] = NULL;
 	return r;
 }

@@ -177,7 +177,7 @@ int main(int argc, char **argv)
 {
 	struct hutch_start_opts so = HUTCH_START_OPTS_INIT;
 	struct hutch_err e = { 0 };
-	struct hutch_vm *vm;
+	struct hutch_vm *vm = NULL;
 	struct hutch *h;
 	long row = argc == 4 ? strtol(argv[1], NULL, 10) : 0;
 
