@@ -308,12 +308,13 @@ enum hutch_state {
 enum hutch_reason {
 	HUTCH_REASON_NONE = 0, /* alive */
 	HUTCH_REASON_EXITED,   /* main process: exit_code */
-	HUTCH_REASON_KILLED,   /* main process: signal; or hutch_kill(): 0 */
+	HUTCH_REASON_KILLED,   /* main process: signal */
 	HUTCH_REASON_OOM,      /* main process, for want of memory: signal */
 	HUTCH_REASON_GUEST_PANIC,
 	HUTCH_REASON_GUEST_CRASH, /* triple fault and the like */
 	HUTCH_REASON_TIMEOUT,
-	HUTCH_REASON_STOPPED,    /* hutch_stop(), power-off, lifeline */
+	HUTCH_REASON_STOPPED,    /* hutch_stop(), hutch_kill(), power-off,
+				 * lifeline; text says which */
 	HUTCH_REASON_VMM_CRASH,  /* the monitor: signal */
 	HUTCH_REASON_HOST_ERROR, /* text says what */
 	HUTCH_REASON_LOST,       /* nobody was left to see how it ended */
