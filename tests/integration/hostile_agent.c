@@ -20,7 +20,8 @@
 #define PORT      1000u
 #define BELL      1001u
 #define HOST_CID  2u
-#define PORTS     3000u
+#define PORTS     300u
+#define PORT_US   2000       /* a faster flood ends the emulated lab's kernel */
 #define FLOOD_MAX (1u << 20) /* frames; whoever takes them all is no better */
 
 /* Requests. */
@@ -241,8 +242,10 @@ static void serve_events(int fd, const char *host, unsigned int n)
 	send_hex(fd, HELLO);
 	if (strstr(host, "flood"))
 		flood(fd, EVENT("0300", "0000", "01000000"));
-	for (unsigned int i = 0; strstr(host, "ports") && i < PORTS; i++)
+	for (unsigned int i = 0; strstr(host, "ports") && i < PORTS; i++) {
 		ring(i % 2 ? BELL : 5000 + i);
+		(void)usleep(PORT_US);
+	}
 	for (;;)
 		(void)pause();
 }
