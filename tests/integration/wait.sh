@@ -41,12 +41,13 @@ test_for_line() {
 	is stderr "$(json stream <"$out")" "stream"
 	# From behind it there is no second one.
 	waited 'timed out' 124 --timeout 1s --from 32 --for 'line=^Listening' v p
-	waited matched 0 --from 32 --for 'line=^no' v p
 	waited 'timed out' 124 --timeout 200ms --for 'line=never' v p
 	refused 125 'expression|regular|unmatched|paren' \
 		hutch wait --for 'line=(' v p
 	expect 0 hutch kill -s KILL v p
 	waited exited 1 --for 'line=never' v p
+	# Of one that has ended, the rest without a newline is a line.
+	waited matched 0 --from 32 --for 'line=^no newline$' v p
 	# It has been said before the end.
 	waited matched 0 --for 'line=Listening' v p
 	hutch stop v
