@@ -196,7 +196,8 @@ static void tell_lie(int fd, const char *name, size_t len)
 }
 
 /* Lies that are no mere bytes. */
-static void behave(int fd, const char *name, size_t len)
+__attribute__((noreturn)) static void behave(int fd, const char *name,
+					     size_t len)
 {
 	if (len == 7 && memcmp(name, "garbage", len) == 0)
 		garbage(fd);
