@@ -97,18 +97,15 @@ static int log_of_main(const struct cli *c, const struct logs_opts *o,
 }
 
 /* Return: 0 at its end; -errno. */
-static int print_process(struct hutch_exec *x, const struct logs_opts *o,
-			 struct print *p, struct hutch_err *e)
+static int print_process(struct hutch_exec *x, struct print *p,
+			 struct hutch_err *e)
 {
 	struct hutch_exec_event ev;
-	bool found = false;
 
+	/* Cut short by the VM's end is not the end: there may have been more. */
 	while (!ferror(stdout)) {
 		int r = hutch_exec_next(x, &ev, e);
 
-		/* What is followed has ended, and the VM with it. */
-		if (r == -ESRCH && o->follow && found)
-			return 0;
 		if (r < 0)
 			return r;
 		if (r == 0) {
@@ -122,7 +119,6 @@ static int print_process(struct hutch_exec *x, const struct logs_opts *o,
 		}
 		if (ev.kind == HUTCH_EXEC_EXIT || ev.kind == HUTCH_EXEC_END)
 			return 0;
-		found = true;
 		if (ev.kind != HUTCH_EXEC_STARTED)
 			print_event(p, &ev);
 		tail_flush();
@@ -143,7 +139,7 @@ static int log_of_process(const struct cli *c, const struct logs_opts *o,
 	ao.stderr_from = p->next[1];
 	r = hutch_attach(c->h, vm, proc, &ao, &x, &e);
 	if (r == 0)
-		r = print_process(x, o, p, &e);
+		r = print_process(x, p, &e);
 	print_end(p);
 	hutch_exec_close(x);
 	return r < 0 ? cli_fail(c, &e) : 0;

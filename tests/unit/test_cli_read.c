@@ -116,10 +116,11 @@ START_TEST(logs_of_a_process_come_from_the_vm)
 	ck_assert_str_eq(fake_vm_calls(), "attach web p flags 0 from 5 5\n");
 	ck_assert_str_eq(fake_vm_out(), "x\n");
 	fake_vm_set(&ends);
-	ck_assert_int_eq(fake_vm_cli("logs", "-f", "web", "p", NULL), 0);
-	ck_assert_str_eq(fake_vm_calls(), "attach web p flags 0x2 from 0 0\n");
-	ck_assert_str_eq(fake_vm_err(), "");
 	/* Cut short is not the end. */
+	ck_assert_int_eq(fake_vm_cli("logs", "-f", "web", "p", NULL), 125);
+	ck_assert_str_eq(fake_vm_calls(), "attach web p flags 0x2 from 0 0\n");
+	ck_assert_str_eq(fake_vm_out(), "x\n");
+	ck_assert_str_ne(fake_vm_err(), "");
 	ck_assert_int_eq(fake_vm_cli("logs", "web", "p", NULL), 125);
 	fake_vm_set(&gone);
 	ck_assert_int_eq(fake_vm_cli("logs", "-f", "web", "p", NULL), 125);
