@@ -39,6 +39,7 @@ struct exec_stream {
  * @started:	STARTED has come
  * @sent:	Bytes of stdin sent
  * @acked:	Of them, those that the agent gave the room back for
+ * @unread:	It has said that nobody can read any more
  * @patience_ms: How long the guest may say nothing, from HELLO; 0: for ever
  * @deadline_ns: When that is over; see deadline_in()
  * @msg:	Behind an event's msg and id
@@ -54,6 +55,7 @@ struct hutch_exec {
 	bool started;
 	bool greeted;
 	bool stdin_open;
+	bool unread;
 	uint64_t sent;
 	uint64_t acked;
 	uint64_t patience_ms;

@@ -179,18 +179,26 @@ static int on_ack(struct hutch_exec *x, const struct wire_frame *f)
 {
 	struct msg_stdin_ack m;
 	int r = wire_stdin_ack_parse(f->data, f->len, &m, &x->why);
+	bool closed;
 
 	if (r < 0)
 		return r;
+	closed = m.flags & WIRE_ACK_CLOSED;
 	if (m.consumed < x->acked || m.consumed > x->sent)
 		return err_set(&x->why, -EBADMSG,
 			       "%llu bytes of stdin are acknowledged, %llu "
 			       "were sent",
 			       (unsigned long long)m.consumed,
 			       (unsigned long long)x->sent);
+	/* No event comes of it, so that without end it would hold us up. */
+	if (m.consumed == x->acked && (x->unread || !closed))
+		return err_set(&x->why, -EBADMSG,
+			       "STDIN_ACK says nothing that is new");
 	x->acked = m.consumed;
-	if (m.flags & WIRE_ACK_CLOSED)
+	if (closed) {
+		x->unread = true;
 		x->stdin_open = false;
+	}
 	return 0;
 }
 

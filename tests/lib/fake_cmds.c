@@ -239,6 +239,33 @@ static void do_badack(struct peer *p, const struct msg_exec *m)
 	do_hang(p, m);
 }
 
+/* The same thing again, which moves nothing and never ends. */
+static void do_sameack(struct peer *p, const struct msg_exec *m)
+{
+	const struct msg_stdin_ack ack = { .flags = WIRE_ACK_CLOSED };
+
+	for (int i = 0; i < 2; i++) {
+		uint8_t buf[64];
+		struct wr wr = wr_init(buf, sizeof(buf));
+
+		wire_stdin_ack_put(&wr, &ack);
+		fake_send(p, &wr);
+	}
+	do_hang(p, m);
+}
+
+/* One that nothing was due for. */
+static void do_emptyack(struct peer *p, const struct msg_exec *m)
+{
+	const struct msg_stdin_ack ack = { 0 };
+	uint8_t buf[64];
+	struct wr wr = wr_init(buf, sizeof(buf));
+
+	wire_stdin_ack_put(&wr, &ack);
+	fake_send(p, &wr);
+	do_hang(p, m);
+}
+
 static void do_badtype(struct peer *p, const struct msg_exec *m)
 {
 	uint8_t buf[64];
@@ -318,6 +345,8 @@ static const struct {
 	{ "badtotal", do_badtotal },
 	{ "badcursor", do_badcursor },
 	{ "badack", do_badack },
+	{ "sameack", do_sameack },
+	{ "emptyack", do_emptyack },
 	{ "badtype", do_badtype },
 	{ "badtrunc", do_badtrunc },
 	{ "burst", do_burst },

@@ -103,6 +103,8 @@ START_TEST(exec_of_a_broken_stream_is_an_error_never_an_exit)
 		{ { "badtotal", "1" }, -EBADMSG, "output is incomplete" },
 		{ { "badcursor" }, -EBADMSG, "output goes on at byte 5" },
 		{ { "badack" }, -EBADMSG, "acknowledged" },
+		{ { "sameack" }, -EBADMSG, "nothing that is new" },
+		{ { "emptyack" }, -EBADMSG, "nothing that is new" },
 		{ { "badtrunc" }, -EBADMSG, "output of a command is cut" },
 		{ { "badtype" }, -EBADMSG, "DONE is no answer to a command" },
 		{ { "garbage" }, -EBADMSG, "not the protocol" },
