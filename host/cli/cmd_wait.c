@@ -169,7 +169,6 @@ static bool main_end(const struct hutch_record *rec,
 		     struct hutch_wait_result *r)
 {
 	r->outcome = HUTCH_WAITED_EXITED;
-	r->timed_out = rec->reason == HUTCH_REASON_TIMEOUT;
 	r->oom = rec->reason == HUTCH_REASON_OOM;
 	if (rec->exit_code >= 0) {
 		r->how = HUTCH_EXEC_EXITED;
@@ -183,6 +182,8 @@ static bool main_end(const struct hutch_record *rec,
 		r->how = HUTCH_EXEC_SIGNALLED;
 		r->value = rec->signal;
 	}
+	/* The VM's time, and not that of one that has ended before. */
+	r->timed_out = !r->how && rec->reason == HUTCH_REASON_TIMEOUT;
 	return r->how || r->timed_out;
 }
 

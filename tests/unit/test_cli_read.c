@@ -261,6 +261,15 @@ START_TEST(wait_without_a_process_goes_by_the_record)
 			 "inspect web\n"
 			 "wait web - for 1 line - from 0 port 0 -1\n"
 			 "inspect web\n");
+	/* It ended in good time, and then that of the VM was over. */
+	rec.state = HUTCH_STATE_STOPPED;
+	rec.reason = HUTCH_REASON_TIMEOUT;
+	rec.signal = 0;
+	ck_assert_int_eq(wait_for_main(&rec, 0), 7);
+	ck_assert_str_eq(fake_vm_out(), "exited: code 7\n");
+	rec.exit_code = -1;
+	rec.on_exit = HUTCH_ON_EXIT_STOP;
+	ck_assert_int_eq(wait_for_main(&rec, 0), 124);
 }
 END_TEST
 
