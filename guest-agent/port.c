@@ -153,6 +153,17 @@ void port_ended(struct proc *p)
 	}
 }
 
+void port_failed(const struct proc *p, const void *frame, size_t len)
+{
+	struct conn *c;
+
+	while ((c = waiter_of(p))) {
+		port_leave(c);
+		if (conn_send(c, frame, len) == 0)
+			conn_last(c);
+	}
+}
+
 void port_forget(const struct proc *p)
 {
 	struct conn *c;

@@ -24,6 +24,9 @@ void port_wait(struct conn *c, struct proc *p, const struct msg_wait_port *m);
 /** port_ended() - Tell those who wait that the process has ended */
 void port_ended(struct proc *p);
 
+/** port_failed() - Tell those who wait, in a frame, why it did not start */
+void port_failed(const struct proc *p, const void *frame, size_t len);
+
 /** port_forget() - The object goes: nobody waits for its end any more */
 void port_forget(const struct proc *p);
 

@@ -394,7 +394,7 @@ static void on_failure(struct proc *p, const uint8_t *frame, size_t len)
 
 	if (p->flags & WIRE_EXEC_MAIN)
 		p->a->main.started = false;
-	port_forget(p);
+	port_failed(p, frame, len);
 	while (!list_empty(&p->clients)) {
 		struct conn *c;
 

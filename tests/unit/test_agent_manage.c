@@ -438,6 +438,35 @@ START_TEST(port_is_not_waited_for_when_its_process_has_ended)
 }
 END_TEST
 
+START_TEST(port_is_not_waited_for_when_its_process_cannot_start)
+{
+	static const char *const argv[] = { "/nonexistent", NULL };
+	const struct msg_exec m = { .id = "job" };
+	struct outcome o;
+	struct client x, c;
+	struct kit k;
+	unsigned int port;
+	int fd = listener(&port);
+
+	kit_init(&k);
+	client_open(&x, &k, true);
+	client_exec(&x, &m, argv);
+	client_open(&c, &k, true);
+	client_wait_port(&c, port, "job");
+	/* Both requests come before the child can have said anything. */
+	kit_step(&k, 0);
+	ck_assert_uint_eq(k.a.n_live, 1);
+	ck_assert(!list_empty(&k.a.waiting));
+	answer(&c, &k, &o);
+	ck_assert(o.failed);
+	ck_assert_int_eq(o.error.kind, WIRE_ERR_NOT_FOUND);
+	ck_assert_uint_eq(o.error.code, ENOENT);
+	client_close(&x);
+	(void)close(fd);
+	kit_done(&k);
+}
+END_TEST
+
 START_TEST(port_of_a_line_is_that_of_a_listener)
 {
 	static const struct {
@@ -684,6 +713,7 @@ CHECK_MAIN("agent_manage", list_tells_of_a_process_what_there_is_to_tell,
 	   drop_waits_for_who_still_reads,
 	   port_is_waited_for_until_somebody_listens,
 	   port_is_not_waited_for_when_its_process_has_ended,
+	   port_is_not_waited_for_when_its_process_cannot_start,
 	   port_of_a_line_is_that_of_a_listener,
 	   events_tell_starts_ends_and_busyness,
 	   events_that_nobody_reads_do_not_pile_up_but_the_last_comes,
