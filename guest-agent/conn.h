@@ -55,6 +55,7 @@ struct listing {
  * @at:		What it has of @proc, save in WAIT
  * @shut:	Our direction is shut
  * @subscribed:	Counted in agent.events
+ * @busy_missed: It has yet to be told how busy the agent is
  * @listing:	In LIST: where it is
  * @waiting:	In agent.waiting, in WAIT
  * @port:	In WAIT
@@ -71,6 +72,7 @@ struct conn {
 	struct proc *proc;
 	struct attach at;
 	bool subscribed;
+	bool busy_missed;
 	struct listing listing;
 	struct list waiting;
 	uint16_t port;

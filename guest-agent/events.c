@@ -14,8 +14,10 @@ static void send_event(struct conn *c, const struct msg_event *m)
 		    WIRE_ID_MAX + ERR_MSG_MAX];
 	struct wr wr = wr_init(buf, sizeof(buf));
 
-	if (c->out.len > BACKLOG_MAX && m->what != WIRE_EVENT_MAIN_ENDED)
+	if (c->out.len > BACKLOG_MAX && m->what != WIRE_EVENT_MAIN_ENDED) {
+		c->busy_missed |= m->what == WIRE_EVENT_BUSY;
 		return;
+	}
 	wire_event_put(&wr, m);
 	(void)conn_send(c, buf, wr.len);
 }
@@ -103,6 +105,16 @@ void events_subscribe(struct conn *c)
 		send_event(c, &a->main.event);
 	if (c->state == CONN_EVENTS)
 		send_event(c, &busy);
+}
+
+void events_resume(struct conn *c)
+{
+	struct msg_event busy = busy_event(c->a);
+
+	if (!c->busy_missed)
+		return;
+	c->busy_missed = false;
+	send_event(c, &busy);
 }
 
 void events_leave(struct conn *c)

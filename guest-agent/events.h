@@ -43,9 +43,12 @@ void events_leave(struct conn *c);
 /**
  * events_tell() - Tell all who have subscribed
  *
- * Those who do not read miss all but MAIN_ENDED.
+ * Those who do not read miss all but MAIN_ENDED, and of BUSY the latest.
  */
 void events_tell(struct agent *a, const struct msg_event *m);
+
+/** events_resume() - It reads again: tell what it must not have missed */
+void events_resume(struct conn *c);
 
 /** events_touch() - There was activity, and BUSY may have changed */
 void events_touch(struct agent *a);

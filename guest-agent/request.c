@@ -217,6 +217,9 @@ void request_resume(struct conn *c)
 	case CONN_LIST:
 		manage_list_more(c);
 		break;
+	case CONN_EVENTS:
+		events_resume(c);
+		break;
 	default:
 		break;
 	}

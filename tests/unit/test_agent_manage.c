@@ -594,6 +594,36 @@ START_TEST(events_that_nobody_reads_do_not_pile_up_but_the_last_comes)
 }
 END_TEST
 
+START_TEST(busyness_that_was_missed_is_told_when_it_can_be)
+{
+	struct msg_event m;
+	struct wire_frame f;
+	struct client ev;
+	struct kit k;
+
+	kit_init(&k);
+	client_open(&ev, &k, true);
+	client_empty(&ev, WIRE_EVENTS);
+	client_want(&ev, WIRE_HELLO, &f);
+	want_event(&ev, WIRE_EVENT_BUSY, &m);
+	ck_assert_uint_eq(m.value, 0);
+	for (int i = 0; i < 20000; i++) {
+		m = (struct msg_event){ .what = WIRE_EVENT_OOM,
+					.id = "",
+					.text = "again" };
+		events_tell(&k.a, &m);
+	}
+	background(&k, &(struct msg_exec){ .id = "job" }, "exec sleep 1000");
+	while (k.a.events.touched)
+		kit_step(&k, 10);
+	ck_assert_uint_eq(k.a.events.busy, WIRE_BUSY_PROCESS);
+	want_event(&ev, WIRE_EVENT_BUSY, &m);
+	ck_assert_uint_eq(m.value, WIRE_BUSY_PROCESS);
+	client_close(&ev);
+	kit_done(&k);
+}
+END_TEST
+
 START_TEST(limits_need_cgroups)
 {
 	static const char *const argv[] = { "true", NULL };
@@ -717,5 +747,6 @@ CHECK_MAIN("agent_manage", list_tells_of_a_process_what_there_is_to_tell,
 	   port_of_a_line_is_that_of_a_listener,
 	   events_tell_starts_ends_and_busyness,
 	   events_that_nobody_reads_do_not_pile_up_but_the_last_comes,
+	   busyness_that_was_missed_is_told_when_it_can_be,
 	   limits_need_cgroups, cgroup_name_that_is_taken_is_passed_over,
 	   reserve_is_a_part_within_bounds, oom_victim_is_found_by_its_cgroup)
