@@ -21,11 +21,16 @@ static size_t pool_room(const struct store_pool *pool)
 	return pool->max > pool->used ? pool->max - pool->used : 0;
 }
 
+/* What is sure comes at the cost of others, and beyond the limit if need be. */
 static bool pool_take(struct store_pool *pool, size_t len, bool sure)
 {
-	while (!sure && pool_room(pool) < len)
-		if (!pool->reclaim || !pool->reclaim(pool))
-			return false;
+	bool room;
+
+	do
+		room = pool_room(pool) >= len;
+	while (!room && pool->reclaim && pool->reclaim(pool));
+	if (!room && !sure)
+		return false;
 	pool->used += len;
 	return true;
 }

@@ -313,6 +313,33 @@ START_TEST(output_of_the_oldest_ended_makes_room)
 }
 END_TEST
 
+START_TEST(output_of_many_small_ones_that_ended_stays_within_the_limit)
+{
+	struct msg_process m;
+	struct client c;
+	struct kit k;
+	char id[8];
+
+	kit_init(&k);
+	k.a.pool.max = 64u << 10;
+	for (int i = 0; i < 12; i++) {
+		(void)snprintf(id, sizeof(id), "job%d", i);
+		background(&k, &(struct msg_exec){ .id = id },
+			   "head -c 8000 /dev/zero");
+		kit_until(&k, none_lives);
+		ck_assert_uint_le(k.a.pool.used, k.a.pool.max);
+	}
+	list_one(&c, &k, "job0", 0, &m);
+	ck_assert_uint_eq(m.stdout_cut, 8000);
+	list_over(&c, &m);
+	list_one(&c, &k, "job11", 0, &m);
+	ck_assert_uint_eq(m.stdout_total, 8000);
+	ck_assert_uint_eq(m.stdout_cut, 0);
+	list_over(&c, &m);
+	kit_done(&k);
+}
+END_TEST
+
 START_TEST(drop_waits_for_who_still_reads)
 {
 	struct outcome o;
@@ -740,6 +767,7 @@ CHECK_MAIN("agent_manage", list_tells_of_a_process_what_there_is_to_tell,
 	   kill_ends_the_tree_and_says_who_is_gone,
 	   drop_forgets_the_ended_and_no_other,
 	   output_of_the_oldest_ended_makes_room,
+	   output_of_many_small_ones_that_ended_stays_within_the_limit,
 	   drop_waits_for_who_still_reads,
 	   port_is_waited_for_until_somebody_listens,
 	   port_is_not_waited_for_when_its_process_has_ended,
