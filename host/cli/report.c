@@ -73,7 +73,8 @@ static int report_left(const struct cli *c, const char *vm,
 
 static int error_code(const struct stream_end *end, bool timed_out)
 {
-	if (timed_out || end->error == -ETIMEDOUT)
+	/* An errno of the guest's is no time-out of ours. */
+	if (timed_out || (end->error == -ETIMEDOUT && !end->failed))
 		return CLI_EXIT_TIMEOUT;
 	switch (end->failed) {
 	case HUTCH_EXEC_ERROR_NOT_FOUND:

@@ -139,6 +139,23 @@ START_TEST(detached_exec_that_cannot_start_is_no_success)
 }
 END_TEST
 
+START_TEST(guest_whose_errno_is_a_time_out_has_ended_no_command)
+{
+	const struct hutch_exec_event ev = {
+		.kind = HUTCH_EXEC_ERROR,
+		.error = HUTCH_EXEC_ERROR_GENERAL,
+		.code = -ETIMEDOUT,
+		.msg = "cwd '/mnt': Connection timed out",
+	};
+	const struct fake_vm vm = { .ev = &ev, .n_ev = 1 };
+
+	fake_vm_set(&vm);
+	ck_assert_int_eq(fake_vm_cli("exec", "-d", "web", "x", NULL), 125);
+	ck_assert_str_eq(fake_vm_err(),
+			 "hutch: cwd '/mnt': Connection timed out\n");
+}
+END_TEST
+
 START_TEST(exec_refuses_limits_that_are_none)
 {
 	fake_vm_set(&nothing);
@@ -318,6 +335,7 @@ CHECK_MAIN("cli_verbs", kill_of_a_name_is_the_vm, kill_of_a_process_is_its_tree,
 	   kill_refuses_what_makes_no_sense, kill_that_fails_says_so_for_each,
 	   drop_takes_several, detached_exec_prints_the_id,
 	   detached_exec_that_cannot_start_is_no_success,
+	   guest_whose_errno_is_a_time_out_has_ended_no_command,
 	   exec_refuses_limits_that_are_none, start_passes_on_what_it_was_told,
 	   run_that_keeps_its_vm_has_no_lifeline, ps_lists_how_each_is,
 	   ids_of_a_guest_do_a_terminal_no_harm,
