@@ -9,11 +9,6 @@
 
 #define QUOTE_MAX  80
 #define QUOTE_COLS 60
-/*
- * The agent ends the command when its time is up and says so. Should the
- * guest not obey, the keeper ends the VM this much later.
- */
-#define OBEY_MS 60000u
 /* A command has ended and its VM has not: more than a guest needs. */
 #define POWER_OFF_MS 60000
 
@@ -105,8 +100,7 @@ static int run_command(struct cli *c, const struct command_opts *o,
 	/* A VM that is to stay outlives us and the command. */
 	if (cmd->on_exit == HUTCH_ON_EXIT_STOP) {
 		so.flags |= HUTCH_START_LIFELINE;
-		if (cmd->timeout_ms)
-			so.timeout_ms = cmd->timeout_ms + OBEY_MS;
+		so.timeout_ms = cmd->timeout_ms;
 	}
 	if (hutch_start(c->h, &so, &vm, &e) < 0)
 		return cli_fail(c, &e);

@@ -239,6 +239,13 @@ static int watch_signals(struct keeper *k)
 			on_signal);
 }
 
+/* A client that runs the main process has the agent end it, and say so. */
+static uint64_t time_ns(const struct hutch_record *rec)
+{
+	return (rec->timeout_ms + (rec->attach ? KEEPER_OBEY_MS : 0)) *
+	       NS_PER_MS;
+}
+
 static int watch_all(struct keeper *k)
 {
 	int r = watch_signals(k);
@@ -250,8 +257,8 @@ static int watch_all(struct keeper *k)
 		r = loop_add(&k->loop, &k->lifeline_io,
 			     k->fd[LAUNCH_FD_LIFELINE], EPOLLIN, on_lifeline);
 	if (r == 0 && k->rec->timeout_ms)
-		loop_timer_set(&k->loop, &k->timeout,
-			       k->rec->timeout_ms * NS_PER_MS, on_timeout);
+		loop_timer_set(&k->loop, &k->timeout, time_ns(k->rec),
+			       on_timeout);
 	return r;
 }
 

@@ -28,6 +28,7 @@
 #define KEEPER_LINE_MAX    256  /* bytes of a request */
 #define KEEPER_STDERR_MAX  1024 /* bytes kept of what the monitor says last */
 #define KEEPER_MARGIN_MS   5000 /* for a power-off, beyond the grace */
+#define KEEPER_OBEY_MS     60000 /* for the agent to end a main process in time */
 
 /**
  * struct cause - Why the VM ends

@@ -34,6 +34,8 @@
 
 static enum hutch_reason reason_of(enum wire_how how, uint32_t flags)
 {
+	if (flags & WIRE_EXIT_TIMED_OUT)
+		return HUTCH_REASON_TIMEOUT;
 	if (flags & WIRE_EXIT_OOM)
 		return HUTCH_REASON_OOM;
 	return how == WIRE_HOW_EXITED ? HUTCH_REASON_EXITED

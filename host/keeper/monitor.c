@@ -323,10 +323,10 @@ static struct cause from_status(struct keeper *k, int code)
 	return c;
 }
 
-static bool is_of_main(enum hutch_reason r)
+static bool is_of_main(const struct keeper *k)
 {
-	return r == HUTCH_REASON_EXITED || r == HUTCH_REASON_KILLED ||
-	       r == HUTCH_REASON_OOM;
+	return k->cause.reason != HUTCH_REASON_NONE &&
+	       k->cause.reason == k->main_end.reason;
 }
 
 struct cause monitor_verdict(struct keeper *k)
@@ -335,7 +335,7 @@ struct cause monitor_verdict(struct keeper *k)
 
 	for (int i = 0; i < KEEPER_STDERR_MAX && read_stderr(k) > 0; i++)
 		continue;
-	if (is_of_main(c.reason))
+	if (is_of_main(k))
 		return c;
 	if (WIFSIGNALED(k->status)) {
 		int sig = WTERMSIG(k->status);

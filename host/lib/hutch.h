@@ -206,7 +206,9 @@ enum hutch_wait {
  *		NULL: root
  * @workdir:	Default working folder; NULL: /
  * @kernel:	ELF vmlinux or bzImage; NULL: see HUTCH_PATH_KERNEL
- * @timeout_ms:	The VM ends, as "timeout", after this long; 0: never
+ * @timeout_ms:	The VM ends, as "timeout", after this long; 0: never.  With
+ *		HUTCH_START_ATTACH it gets a minute more, so that the main
+ *		process's own time-out, which the caller sets, comes first
  * @grace_ms:	How long processes get between SIGTERM and SIGKILL when the
  *		VM ends by itself; 0: 2000
  * @flags:	HUTCH_START_*

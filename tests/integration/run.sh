@@ -45,7 +45,8 @@ test_timeout_is_124() {
 	retry 30 none_of v sleep
 	expect 0 hutch exec --timeout 1h v -- true
 	hutch stop v
-	expect 124 hutch run --timeout 1s -- sleep 1000
+	expect 124 hutch run --timeout 1s --name late -- sleep 1000
+	is timeout "$(field late reason)" "reason"
 }
 
 test_env_and_workdir() {

@@ -50,6 +50,12 @@ static void do_oom(struct peer *p, const struct msg_exec *m)
 	put_exit(p, WIRE_HOW_SIGNALLED, SIGKILL, WIRE_EXIT_OOM);
 }
 
+static void do_overtime(struct peer *p, const struct msg_exec *m)
+{
+	(void)m;
+	put_exit(p, WIRE_HOW_SIGNALLED, SIGTERM, WIRE_EXIT_TIMED_OUT);
+}
+
 /* Each further word on stdout, or on stderr if it begins with '!'. */
 static void do_say(struct peer *p, const struct msg_exec *m)
 {
@@ -336,6 +342,7 @@ static const struct {
 	{ "exit", do_exit },
 	{ "signal", do_signal },
 	{ "oom", do_oom },
+	{ "overtime", do_overtime },
 	{ "say", do_say },
 	{ "cat", do_cat },
 	{ "flood", do_flood },

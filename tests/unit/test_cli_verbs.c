@@ -212,7 +212,7 @@ START_TEST(run_that_keeps_its_vm_has_no_lifeline)
 	ck_assert_int_eq(fake_vm_cli("run", "--timeout", "1", "--", "x", NULL),
 			 3);
 	ck_assert_str_eq(fake_vm_calls(),
-			 "start - flags 0x6 idle 0 on-exit 0 timeout 61000\n"
+			 "start - flags 0x6 idle 0 on-exit 0 timeout 1000\n"
 			 "exec made-up - flags 0x40 memory 0 ring 0 pids 0 "
 			 "weight 0 timeout 1000\n"
 			 "vm-wait 60000\nvm-close\n");

@@ -63,6 +63,7 @@ START_TEST(main_process_gives_the_reason)
 		{ { "exit", "7" }, "exited(7)" },
 		{ { "signal", "15" }, "killed(15)" },
 		{ { "oom" }, "oom" },
+		{ { "overtime" }, "timeout" },
 		{ { "nosuch" }, "exited(127)" },
 		{ { "denied" }, "exited(126)" },
 		{ { "die", "exit", "4" }, "guest-panic" },
