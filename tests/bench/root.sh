@@ -10,7 +10,7 @@
 
 bench_root_done() {
 	umount "$root/proc" "$root/dev" 2>/dev/null || true
-	rm -rf "$root"
+	rm -rf --one-file-system "$root"
 }
 
 bench_root() {
