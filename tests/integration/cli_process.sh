@@ -24,6 +24,7 @@ is_now() {
 test_background_process() {
 	start v
 	detached v server 'echo up; read x; echo never'
+	retry 30 is_now v server state exited
 	expect 0 hutch ps v
 	like '^server +[0-9]+ +exited +code 0' "$(cat "$out")" "end of file at once"
 	expect 0 hutch logs v server
