@@ -27,7 +27,7 @@ static const struct opt wait_opts[] = {
 	{ "from", 0, OPT_STR, offsetof(struct wait_opts, from), "CURSOR",
 	  "look only at output behind this byte (0)" },
 	{ "timeout", 0, OPT_STR, offsetof(struct wait_opts, timeout), "TIME",
-	  "give up after this long" },
+	  "give up after this long; 0: look once" },
 	CLI_COMMON_OPTS('h'),
 	OPT_END,
 };
@@ -297,7 +297,8 @@ const struct verb verb_wait = {
 		"port of the\nVM. Without PROC it is the main process; if "
 		"there is none, the end of the VM.\n\n"
 		"One line says what it was: matched (exit code 0), exited "
-		"(1, if it was not\nwaited for) or timed out (124).\n\n"
+		"(1, if it was not\nwaited for) or timed out (124). "
+		"--timeout 0 looks once at what is there already.\n\n"
 		"  hutch wait web server --for port=8080 --timeout 30\n"
 		"  hutch wait web server --for 'line=^Listening'\n",
 	.rules = { .table = wait_opts },

@@ -905,7 +905,8 @@ enum hutch_wait_for {
  *		64 KiB is matched in pieces of that, a NUL as a newline
  * @from:	Cursor in both streams to look from
  * @port:	1 to 65535; on any address of the guest, loopback too
- * @timeout_ms:	-1: for ever
+ * @timeout_ms:	-1: for ever; 0: one look at what is there already, for which a
+ *		guest has HUTCH_ANSWER_MS to answer, of a port a second
  */
 struct hutch_wait_opts {
 	size_t size;
@@ -960,7 +961,7 @@ struct hutch_wait_result {
  *         such VM, or no main process; -EINVAL, also for a bad expression;
  *         -ECONNRESET, -EBADMSG as hutch_exec_next()
  *
- * Context: blocks for @timeout_ms.
+ * Context: blocks for @timeout_ms, or as long as a look takes.
  */
 HUTCH_API int hutch_process_wait(struct hutch *h, const char *name,
 				 const char *proc,

@@ -21,6 +21,12 @@
 /* A main process that is about to be started is not there for a moment. */
 #define MAIN_STEP_MS 20
 #define MAIN_WAIT_MS 5000
+/*
+ * One look, which is no wait: for the guest's answer, and for a port, of which
+ * a guest says nothing while nobody listens.
+ */
+#define LOOK_MS      HUTCH_ANSWER_MS
+#define LOOK_PORT_MS 1000
 
 /**
  * struct lines - The last line of a stream so far
@@ -52,6 +58,12 @@ struct waiting {
 	struct lines lines[2];
 	struct hutch_wait_result res;
 };
+
+/* Only what is there already. */
+static bool looks_once(const struct waiting *w)
+{
+	return w->o->timeout_ms == 0;
+}
 
 static int left_ms(const struct waiting *w)
 {
@@ -147,8 +159,10 @@ static int take_event(struct waiting *w, const struct hutch_exec_event *ev,
 	case HUTCH_EXEC_ERROR:
 		return err_set(e, ev->code == -ESRCH ? -ESRCH : -EIO, "%s",
 			       ev->msg);
-	case HUTCH_EXEC_STARTED:
 	case HUTCH_EXEC_END:
+		w->res.outcome = HUTCH_WAITED_TIMED_OUT;
+		return 1;
+	case HUTCH_EXEC_STARTED:
 	default:
 		return 0;
 	}
@@ -182,7 +196,7 @@ static int by_attaching(struct waiting *w, struct err *e)
 	struct hutch_exec *x = NULL;
 	int r;
 
-	o.flags = HUTCH_ATTACH_FOLLOW;
+	o.flags = looks_once(w) ? 0 : HUTCH_ATTACH_FOLLOW;
 	if (w->has_re)
 		o.stdout_from = o.stderr_from = w->o->from;
 	else
@@ -342,12 +356,19 @@ static int wait_for(struct waiting *w, struct err *e)
 	int r = wait_once(w, e);
 
 	w->main_end_ns = deadline_in(MAIN_WAIT_MS);
-	while (r == -ESRCH && w->is_main && left_ms(w) != 0 &&
+	while (r == -ESRCH && w->is_main && !looks_once(w) && left_ms(w) != 0 &&
 	       deadline_left_ms(w->main_end_ns) != 0) {
 		(void)nanosleep(&step, NULL);
 		r = wait_once(w, e);
 	}
 	return r;
+}
+
+static int patience_ms(const struct waiting *w)
+{
+	if (!looks_once(w))
+		return w->o->timeout_ms;
+	return w->o->what == HUTCH_WAIT_FOR_PORT ? LOOK_PORT_MS : LOOK_MS;
 }
 
 static void done(struct waiting *w)
@@ -370,7 +391,7 @@ int hutch_process_wait(struct hutch *h, const char *name, const char *proc,
 		r = check(name, proc, &o, err_of(e));
 	if (r < 0)
 		return r;
-	w.end_ns = deadline_in(o.timeout_ms);
+	w.end_ns = deadline_in(patience_ms(&w));
 	r = compile(&w, err_of(e));
 	if (r == 0)
 		r = find_main(&w, err_of(e));

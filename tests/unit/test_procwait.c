@@ -129,6 +129,40 @@ START_TEST(wait_for_exit_tells_it)
 }
 END_TEST
 
+START_TEST(wait_of_no_time_looks_once)
+{
+	struct hutch_wait_opts o = { .what = HUTCH_WAIT_FOR_EXIT };
+	struct hutch_wait_result res;
+	struct host_env v;
+
+	host_up(&v);
+	host_detach_args(&v, "long", "trickle", "one\n", "two");
+	ck_assert_int_eq(wait_line(&v, "long", "one", 0, HOST_LONG_MS, &res),
+			 0);
+	ck_assert_int_eq(wait_line(&v, "long", "one", 0, 0, &res), 0);
+	ck_assert_int_eq(res.outcome, HUTCH_WAITED_MATCHED);
+	ck_assert_uint_eq(res.cursor, 4);
+	ck_assert_int_eq(wait_line(&v, "long", "one", 4, 0, &res), 0);
+	ck_assert_int_eq(res.outcome, HUTCH_WAITED_TIMED_OUT);
+	ck_assert_int_eq(wait_for(&v, "long", &o, &res), 0);
+	ck_assert_int_eq(res.outcome, HUTCH_WAITED_TIMED_OUT);
+	host_detach_args(&v, "job", "exit", "7");
+	ck_assert_int_eq(wait_line(&v, "job", "x", 0, HOST_LONG_MS, &res), 0);
+	ck_assert_int_eq(wait_for(&v, "job", &o, &res), 0);
+	ck_assert_int_eq(res.outcome, HUTCH_WAITED_EXITED);
+	ck_assert_int_eq(res.value, 7);
+	ck_assert_int_eq(wait_for(&v, "nobody", &o, &res), -ESRCH);
+	o.what = HUTCH_WAIT_FOR_PORT;
+	o.port = 1;
+	ck_assert_int_eq(wait_for(&v, NULL, &o, &res), 0);
+	ck_assert_int_eq(res.outcome, HUTCH_WAITED_MATCHED);
+	o.port = 2;
+	ck_assert_int_eq(wait_for(&v, NULL, &o, &res), 0);
+	ck_assert_int_eq(res.outcome, HUTCH_WAITED_TIMED_OUT);
+	host_down(&v);
+}
+END_TEST
+
 START_TEST(wait_for_a_port_tells_the_three_apart)
 {
 	struct hutch_wait_opts o = { .what = HUTCH_WAIT_FOR_PORT,
@@ -177,5 +211,5 @@ END_TEST
 CHECK_MAIN("procwait", wait_for_a_line_matches_lines,
 	   wait_for_a_line_ends_with_the_process,
 	   wait_for_a_line_takes_an_endless_one, wait_for_exit_tells_it,
-	   wait_for_a_port_tells_the_three_apart,
+	   wait_of_no_time_looks_once, wait_for_a_port_tells_the_three_apart,
 	   wait_in_a_vm_that_dies_tells_why)
