@@ -69,8 +69,9 @@ const struct verb verb_ps = {
 	.summary = "list the processes started in a VM",
 	.help = "Lists what hutch has started in VM NAME: what runs, what "
 		"has ended and left\nchildren behind (lingering), and what "
-		"has ended and was not fetched yet. A\ncommand whose "
-		"client has taken its exit is not kept.\n",
+		"has ended in the background. That stays\nlisted until "
+		"hutch drop, or until the oldest of 1,024 goes; a command "
+		"of hutch\nexec is forgotten when that has its exit.\n",
 	.rules = { .table = ps_opts },
 	.opts_size = sizeof(struct ps_opts),
 	.min = 1,

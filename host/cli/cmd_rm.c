@@ -33,7 +33,7 @@ const struct verb verb_rm = {
 	.args = "[OPTIONS] NAME...",
 	.summary = "remove the records and logs of stopped VMs",
 	.help = "Removes what is left of each VM that has ended: its record "
-		"and its logs.\n",
+		"and its logs. One\nthat lives is refused without -f.\n",
 	.rules = { .table = rm_opts },
 	.opts_size = sizeof(struct rm_opts),
 	.min = 1,

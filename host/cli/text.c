@@ -161,7 +161,7 @@ static size_t distance(const char *a, const char *b)
 
 const char *text_near(const char *word, const char *const *words)
 {
-	size_t len = strlen(word), best = len / 3 + 2;
+	size_t len = strlen(word), best = MAX(len / 3, 1u) + 1;
 	const char *found = NULL;
 
 	for (; *words; words++) {

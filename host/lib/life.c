@@ -300,7 +300,8 @@ static int rm_stopped(struct hutch *h, const char *name, struct err *e)
 
 	if (r == -EWOULDBLOCK)
 		return err_set(e, -EBUSY,
-			       "VM '%s' is alive: stop it first, or force",
+			       "VM '%s' is alive: hutch stop ends it, hutch "
+			       "rm -f kills it first",
 			       name);
 	if (r == 0)
 		r = vmdir_remove(h->run_fd, h->state_fd, &d, e);

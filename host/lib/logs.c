@@ -87,7 +87,10 @@ static int open_log(struct hutch_logs *l, const char *name,
 	if (r < 0)
 		return r;
 	if (l->d.state_fd < 0)
-		return err_set(e, -ENOENT, "there is no VM named '%s'", name);
+		return err_set(e, -ENOENT,
+			       "there is no VM named '%s'; hutch list shows "
+			       "those there are",
+			       name);
 	return which == HUTCH_LOG_MAIN ? open_main(l, e) : read_console(l, e);
 }
 

@@ -134,13 +134,14 @@ END_TEST
 START_TEST(near_finds_what_was_meant)
 {
 	static const char *const words[] = { "run",     "start", "exec", "stop",
-					     "inspect", "list",  NULL };
+					     "inspect", "list",  "logs", NULL };
 
 	ck_assert_str_eq(text_near("strat", words), "start");
 	ck_assert_str_eq(text_near("insp", words), "inspect");
 	ck_assert_str_eq(text_near("exe", words), "exec");
 	ck_assert_str_eq(text_near("rnu", words), "run");
 	ck_assert_ptr_null(text_near("banana", words));
+	ck_assert_ptr_null(text_near("bogus", words));
 	ck_assert_ptr_null(text_near("", words));
 }
 END_TEST
