@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* host/cli/cmd_attach.c - hutch attach: join a process that runs */
+#include <signal.h>
+
 #include "host/cli/cli.h"
+#include "host/cli/names.h"
 #include "host/cli/report.h"
 
 /* What a terminal is given of what it has missed. */
 #define TERMINAL_BACK (256u << 10)
-#define MAIN_ID       "main"
 
 struct attach_opts {
 	struct cli_common common;
@@ -59,7 +61,7 @@ static int cmd_attach(struct cli *c, const void *opts,
 {
 	const struct attach_opts *o = opts;
 	const char *vm = opt_word(w, 0);
-	const char *proc = opt_word(w, 1) ? opt_word(w, 1) : MAIN_ID;
+	const char *proc = opt_word(w, 1);
 	struct stream_opts so = { .in = !o->no_stdin, .watch = true };
 	struct stream_end end;
 	struct hutch_err e = { 0 };
@@ -73,12 +75,16 @@ static int cmd_attach(struct cli *c, const void *opts,
 	r = cli_open(c);
 	if (r != 0)
 		return r;
-	if (has_terminal(c, vm, proc, &tty, &e) < 0)
+	if ((!proc && names_main(c, vm, &proc, &e) < 0) ||
+	    has_terminal(c, vm, proc, &tty, &e) < 0)
 		return cli_fail(c, &e);
 	so.json = c->json;
 	so.tty = tty && so.in && !so.json && isatty(STDIN_FILENO);
 	so.keys = so.tty ? &keys : NULL;
 	join(c, vm, proc, &so, tty, &end);
+	/* Whose reader has gone away needs no advice. */
+	if (end.gave_up && end.gave_up != SIGPIPE && end.id[0])
+		report_goes_on(vm, end.id);
 	return report_end(c, vm, &end, false);
 }
 
@@ -91,10 +97,11 @@ const struct verb verb_attach = {
 		"terminal the last 256 KiB. Standard input goes to it\nif "
 		"it has one. Ends when PROC does, with its exit code. "
 		"Without PROC it is the\nmain process.\n\n"
-		"On a terminal ctrl-p ctrl-q leaves, and PROC goes on; "
-		"elsewhere Ctrl-C does. Of\nseveral clients that are "
-		"attached none holds up PROC: one that is too slow\nmisses "
-		"something, and is told.\n",
+		"If PROC has a terminal (exec -t) and standard input is one, "
+		"ctrl-p ctrl-q leaves\nand Ctrl-C is PROC's; else Ctrl-C "
+		"leaves, with exit code 130. PROC goes on. Of\nseveral "
+		"clients that are attached none holds up PROC: one that is "
+		"too slow\nmisses something, and is told.\n",
 	.rules = { .table = attach_opts },
 	.opts_size = sizeof(struct attach_opts),
 	.min = 1,

@@ -6,11 +6,11 @@
 #include <string.h>
 
 #include "host/cli/cli.h"
+#include "host/cli/names.h"
 #include "host/cli/tail.h"
 #include "host/cli/print.h"
 #include "host/cli/value.h"
 
-#define MAIN_ID    "main"
 #define NUMBER_MAX 24
 
 struct logs_opts {
@@ -79,8 +79,9 @@ static int print_log(struct hutch_logs *l, const struct logs_opts *o,
 	return 0;
 }
 
-static int log_of_main(const struct cli *c, const struct logs_opts *o,
-		       const char *vm, struct print *p)
+/* What is kept here: the main process's, or the console. */
+static int log_of_vm(const struct cli *c, const struct logs_opts *o,
+		     const char *vm, struct print *p)
 {
 	struct hutch_logs *l = NULL;
 	struct hutch_err e = { 0 };
@@ -161,6 +162,7 @@ static int cmd_logs(struct cli *c, const void *opts, const struct opt_words *w)
 {
 	const struct logs_opts *o = opts;
 	const char *vm = opt_word(w, 0), *proc = opt_word(w, 1);
+	const char *main_id = NULL;
 	struct print p = { .json = c->json, .timestamps = o->timestamps };
 	struct hutch_err e = { 0 };
 	int r = check(c, o, proc);
@@ -172,9 +174,17 @@ static int cmd_logs(struct cli *c, const void *opts, const struct opt_words *w)
 	r = cli_open(c);
 	if (r != 0)
 		return r;
-	if (!proc || !strcmp(proc, MAIN_ID))
-		return log_of_main(c, o, vm, &p);
-	return log_of_process(c, o, vm, proc, &p);
+	if (o->console)
+		return log_of_vm(c, o, vm, &p);
+	if (proc && strcmp(proc, NAMES_MAIN) != 0)
+		return log_of_process(c, o, vm, proc, &p);
+	r = names_main(c, vm, &main_id, &e);
+	if (r == 0)
+		return log_of_vm(c, o, vm, &p);
+	/* Any process may be called that, where there is no main one. */
+	if (r == -ENOENT && proc)
+		return log_of_process(c, o, vm, proc, &p);
+	return cli_fail(c, &e);
 }
 
 const struct verb verb_logs = {

@@ -70,6 +70,7 @@ static int run_in(struct cli *c, struct hutch_vm *vm,
 	char name[HUTCH_NAME_MAX + 1];
 	struct hutch_record *rec = NULL;
 	bool keep = cmd->on_exit == HUTCH_ON_EXIT_KEEP;
+	bool stays = keep;
 	struct stream_end end;
 	int r = -ETIMEDOUT;
 
@@ -81,9 +82,15 @@ static int run_in(struct cli *c, struct hutch_vm *vm,
 	/* Left alone, never begun, or deaf: let go of the lifeline. */
 	hutch_vm_close(vm);
 	if (r == -ETIMEDOUT)
-		(void)hutch_wait(c->h, name, HUTCH_WAIT_EXIT,
-				 keep ? 0 : POWER_OFF_MS, &rec, NULL);
-	return report_end(c, name, &end, timed_out(rec));
+		stays = hutch_wait(c->h, name, HUTCH_WAIT_EXIT,
+				   keep ? 0 : POWER_OFF_MS, &rec,
+				   NULL) == -ETIMEDOUT &&
+			keep;
+	r = report_end(c, name, &end, timed_out(rec));
+	/* Nobody could know what it is called. */
+	if (stays && !o->name)
+		cli_warn("VM '%s' stays", name);
+	return r;
 }
 
 static int run_command(struct cli *c, const struct command_opts *o,

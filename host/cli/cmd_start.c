@@ -52,6 +52,10 @@ static int cmd_start(struct cli *c, const void *opts, const struct opt_words *w)
 	struct command cmd = { 0 };
 	int r;
 
+	if (w->n == 0 && o->hostname)
+		return cli_usage(c, "start needs a name in front of '--'; -h "
+				    "is --hostname here: --help prints the "
+				    "options");
 	if (w->n == 0)
 		return cli_usage(c, "start needs a name in front of '--': "
 				    "hutch start NAME -- COMMAND");

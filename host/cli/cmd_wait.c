@@ -32,17 +32,35 @@ static const struct opt wait_opts[] = {
 	OPT_END,
 };
 
+/*
+ * Of a VM that was only started: none failed if someone wanted it to end, or
+ * nobody wanted anything of it.
+ */
+static int vm_code(enum hutch_reason reason)
+{
+	switch (reason) {
+	case HUTCH_REASON_EXITED:
+	case HUTCH_REASON_STOPPED:
+	case HUTCH_REASON_IDLE:
+		return 0;
+	case HUTCH_REASON_TIMEOUT:
+		return CLI_EXIT_TIMEOUT;
+	default:
+		return CLI_EXIT_FAILED;
+	}
+}
+
 /**
  * struct waited - What came of it
  * @proc:	Id of the process, or NULL
- * @vm_reason:	Why the VM ended, if that is what was seen; or NULL
+ * @rec:	Of the VM, if its end is what was seen; or NULL
  * @is_line:	A line was waited for
  * @port:	Or this port
  */
 struct waited {
 	struct hutch_wait_result r;
 	const char *proc;
-	const char *vm_reason;
+	const struct hutch_record *rec;
 	bool is_line;
 	unsigned int port;
 };
@@ -59,7 +77,14 @@ static int exit_code(const struct waited *w)
 	}
 	if (w->is_line || w->port)
 		return EXIT_TOO_EARLY;
+	if (w->rec && !w->rec->argv)
+		return vm_code(w->rec->reason);
 	return report_code(w->r.how, w->r.value, w->r.timed_out);
+}
+
+static const char *reason_name(const struct waited *w)
+{
+	return w->rec ? hutch_reason_name(w->rec->reason) : NULL;
 }
 
 static const char *outcome_name(const struct waited *w)
@@ -82,7 +107,7 @@ static void put_text(const struct waited *w)
 		(void)printf(": %s", report_text(how, w->r.how, w->r.value,
 						 w->r.timed_out, w->r.oom));
 	else if (w->r.outcome == HUTCH_WAITED_EXITED)
-		(void)printf(": the VM, %s", w->vm_reason);
+		(void)printf(": the VM, %s", reason_name(w));
 	(void)putchar('\n');
 }
 
@@ -99,7 +124,7 @@ static void put_json(const struct waited *w, int code)
 	jsonw_bool(&j, "timed_out", w->r.timed_out);
 	jsonw_bool(&j, "oom", w->r.oom);
 	jsonw_bool(&j, "lingering", w->r.lingering);
-	jsonw_str(&j, "reason", w->vm_reason);
+	jsonw_str(&j, "reason", reason_name(w));
 	jsonw_str(&j, "line", line ? w->r.line : NULL);
 	jsonw_str(&j, "stream",
 		  !line              ? NULL
@@ -191,7 +216,7 @@ static bool main_end(const struct hutch_record *rec,
 static int report_record(const struct cli *c, struct hutch_record *rec)
 {
 	char reason[HUTCH_ERR_MAX / 2];
-	struct waited w = { .vm_reason = hutch_reason_name(rec->reason) };
+	struct waited w = { .rec = rec };
 	int r;
 
 	if (!rec->argv) {
@@ -295,7 +320,8 @@ const struct verb verb_wait = {
 		"its output matches that extended regular\nexpression, "
 		"with --for port=N until something listens on that TCP "
 		"port of the\nVM. Without PROC it is the main process; if "
-		"there is none, the end of the VM.\n\n"
+		"there is none, the end of the VM: 0 if\nit was stopped or "
+		"idle, 124 if its time was up, else 125.\n\n"
 		"One line says what it was: matched (exit code 0), exited "
 		"(1, if it was not\nwaited for) or timed out (124). "
 		"--timeout 0 looks once at what is there already.\n\n"

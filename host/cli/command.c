@@ -2,6 +2,7 @@
 /* host/cli/command.c - see command.h */
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "host/cli/command.h"
 #include "host/cli/term.h"
@@ -133,6 +134,25 @@ static int check_terminal(const struct cli *c, const struct command_opts *o)
 	return 0;
 }
 
+/* Something that whoever wrote it may expect to arrive. */
+static bool has_input(void)
+{
+	struct stat null, st;
+
+	return !isatty(STDIN_FILENO) && fstat(STDIN_FILENO, &st) == 0 &&
+	       stat("/dev/null", &null) == 0 &&
+	       !(S_ISCHR(st.st_mode) && st.st_rdev == null.st_rdev);
+}
+
+static int check_detach(const struct cli *c, const struct command_opts *o)
+{
+	if (!o->detach || !o->interactive || !has_input())
+		return 0;
+	return cli_usage(c, "--detach passes no input on, and with "
+			    "--interactive it comes from hutch attach: pipe it "
+			    "into that, and give this one </dev/null");
+}
+
 int command_read(const struct cli *c, const struct command_opts *o,
 		 const char *const *argv, struct command *ret)
 {
@@ -150,7 +170,10 @@ int command_read(const struct cli *c, const struct command_opts *o,
 					  : read_vm(o, ret, &e);
 	if (r == 0)
 		r = read_env(o, &ret->env, &e);
-	return r < 0 ? cli_fail(c, &e) : check_terminal(c, o);
+	if (r < 0)
+		return cli_fail(c, &e);
+	r = check_detach(c, o);
+	return r ? r : check_terminal(c, o);
 }
 
 void command_done(struct command *cmd)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* host/cli/names.c - see names.h */
+#include <errno.h>
+#include <stdio.h>
+
 #include "host/cli/names.h"
 
 static void report(struct jsonw *j, const char *name, int r,
@@ -47,4 +50,22 @@ int names_each(struct cli *c, const struct opt_words *w, size_t first,
 	if (c->json)
 		jsonw_array_end(&j);
 	return code;
+}
+
+int names_main(const struct cli *c, const char *vm, const char **ret,
+	       struct hutch_err *e)
+{
+	struct hutch_record *rec = NULL;
+	int r = hutch_inspect(c->h, vm, &rec, e);
+
+	if (r < 0)
+		return r;
+	if (!rec->argv) {
+		r = e->code = -ENOENT;
+		(void)snprintf(e->msg, sizeof(e->msg),
+			       "VM '%s' has no main process", rec->name);
+	}
+	*ret = NAMES_MAIN;
+	hutch_record_free(rec);
+	return r;
 }

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* host/cli/names.h - one deed for each name on the command line */
+/* host/cli/names.h - what is named on the command line, and what is not */
 #ifndef HUTCH_CLI_NAMES_H
 #define HUTCH_CLI_NAMES_H
 
 #include "host/cli/cli.h"
+
+/* What libhutch calls a VM's main process. */
+#define NAMES_MAIN "main"
 
 /** names_fn - The deed. Return: 0, or -errno with a sentence in @e */
 typedef int names_fn(struct cli *c, const char *name, const void *arg,
@@ -21,5 +24,13 @@ typedef int names_fn(struct cli *c, const char *name, const void *arg,
  */
 int names_each(struct cli *c, const struct opt_words *w, size_t first,
 	       names_fn *fn, const void *arg);
+
+/**
+ * names_main() - The id of a VM's main process, which may not run any more
+ *
+ * Return: 0 with *@ret set; -ENOENT if the VM has none; -errno
+ */
+MUST_CHECK int names_main(const struct cli *c, const char *vm, const char **ret,
+			  struct hutch_err *e);
 
 #endif

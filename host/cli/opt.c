@@ -165,6 +165,12 @@ static int parse_letters(struct parse *p, const char *word)
 		s++;
 		if (*s == '=')
 			s++;
+		/* Who wrote -h may have meant something else. */
+		if (o->letter == 'h' && !*s && !*p->arg)
+			return refuse(p,
+				      "-h is --%s %s here: --help prints the "
+				      "options",
+				      o->name, o->arg);
 		return take_value(p, o, *s ? s : NULL);
 	}
 	return 0;

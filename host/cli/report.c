@@ -54,6 +54,11 @@ static int report_exit(const struct cli *c, const struct stream_end *end)
 	return code;
 }
 
+void report_goes_on(const char *vm, const char *id)
+{
+	cli_warn("'%s' goes on: hutch attach %s %s", id, vm, id);
+}
+
 /* It goes on without us. */
 static int report_left(const struct cli *c, const char *vm,
 		       const struct stream_end *end)
@@ -62,8 +67,7 @@ static int report_left(const struct cli *c, const char *vm,
 	int code = end->gave_up ? CLI_EXIT_SIGNAL + end->gave_up : 0;
 
 	if (end->left)
-		cli_warn("'%s' goes on: hutch attach %s %s", end->id, vm,
-			 end->id);
+		report_goes_on(vm, end->id);
 	if (c->json && end->gave_up)
 		event_error(&j, "left by a signal", -EINTR, code);
 	else if (c->json)

@@ -15,6 +15,9 @@ int report_code(enum hutch_exec_how how, int value, int timed_out);
 char *report_text(char buf[REPORT_TEXT_MAX], enum hutch_exec_how how, int value,
 		  int timed_out, int oom);
 
+/** report_goes_on() - Process @id was left in VM @vm: how to come back */
+void report_goes_on(const char *vm, const char *id);
+
 /**
  * report_end() - Say how it ended, if it needs to be said
  * @vm:		Name of the VM it ran in, or runs on in

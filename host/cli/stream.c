@@ -33,6 +33,7 @@ static const int passed_on[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
 /**
  * struct stream - One run of stream_run()
  * @started:	The command runs
+ * @start_ns:	Since then
  * @done:	Its last event is here
  * @resize:	The new size is still to be told
  * @signals:	Signals still to be passed on, bit n is signal n
@@ -46,6 +47,7 @@ struct stream {
 	struct output out;
 	struct input in;
 	int sigfd;
+	int64_t start_ns;
 	bool started;
 	bool done;
 	bool resize;
@@ -67,6 +69,7 @@ static void take_event(struct stream *s, const struct hutch_exec_event *ev)
 	switch (ev->kind) {
 	case HUTCH_EXEC_STARTED:
 		s->started = true;
+		s->start_ns = ev->start_ns;
 		(void)text_show(s->end->id, sizeof(s->end->id),
 				ev->id ? ev->id : "", HUTCH_PROC_MAX);
 		break;
@@ -78,6 +81,9 @@ static void take_event(struct stream *s, const struct hutch_exec_event *ev)
 		s->done = true;
 		s->end->exited = true;
 		s->end->exit = *ev;
+		/* The guest says it once. */
+		if (ev->start_ns == 0)
+			s->end->exit.start_ns = s->start_ns;
 		break;
 	case HUTCH_EXEC_END:
 		s->done = true;

@@ -70,7 +70,7 @@ test_attach_and_logs() {
 test_stdin_through_attach() {
 	start v
 	expect 0 hutch exec -d -i --name job v -- sh -c \
-		'cat; echo end of file; exit 8'
+		'cat; echo end of file; exit 8' </dev/null
 	head -c 1M /dev/urandom >source
 	expect 8 hutch attach v job <source
 	{ cat source; echo end of file; } | cmp - "$out"

@@ -191,7 +191,8 @@ test_attach() {
 	local code=0
 
 	start v
-	expect 0 hutch exec -d -i --name cat v -- sh -c 'echo hello; exec cat'
+	expect 0 hutch exec -d -i --name cat v -- sh -c 'echo hello; exec cat' \
+		</dev/null
 	is cat "$(cat "$out")" id
 	echo typed | expect 0 hutch attach v cat
 	is $'hello\ntyped' "$(cat "$out")" "what an attached client gets"

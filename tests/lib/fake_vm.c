@@ -2,6 +2,7 @@
 /* tests/lib/fake_vm.c - see fake_vm.h */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -73,9 +74,13 @@ const char *fake_vm_err(void)
 
 static void child(int argc, char **argv)
 {
-	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	int in[2] = { open("/dev/null", O_RDONLY | O_CLOEXEC), -1 };
 
-	(void)dup2(null, STDIN_FILENO);
+	if (vm.piped) {
+		need(pipe2(in, O_CLOEXEC) == 0, "pipe2");
+		(void)close(in[1]);
+	}
+	(void)dup2(in[0], STDIN_FILENO);
 	(void)dup2(fds[OUT], STDOUT_FILENO);
 	(void)dup2(fds[ERR], STDERR_FILENO);
 	exit(cli_main(argc, argv));
@@ -240,8 +245,21 @@ int hutch_rm(struct hutch *h, const char *name, unsigned int flags,
 	return call(e, "rm %s %#x\n", name, flags);
 }
 
+/* Pending until whoever waits for it by signalfd looks. */
+static void send_self(int sig)
+{
+	sigset_t set;
+
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, sig);
+	(void)sigprocmask(SIG_BLOCK, &set, NULL);
+	(void)raise(sig);
+}
+
 static struct hutch_exec *process(void)
 {
+	if (vm.sh)
+		return fake_hutch_sh(vm.sh);
 	return fake_hutch_events(vm.ev, vm.n_ev, vm.breaks ? vm.left : -1);
 }
 
@@ -278,6 +296,8 @@ int hutch_attach(struct hutch *h, const char *name, const char *proc,
 
 	if (r == 0)
 		*ret = process();
+	if (r == 0 && vm.sig)
+		send_self(vm.sig);
 	return r;
 }
 

@@ -22,6 +22,9 @@
  * @procs:	Ends in NULL
  * @ev:		Events of a process that is attached to or started
  * @left:	So many come before the VM ends, if @breaks
+ * @sh:		Instead of @ev, what the process runs
+ * @sig:	Comes once the process is attached to
+ * @piped:	Standard input is a pipe, and not /dev/null
  * @wait:	What hutch_process_wait() answers, if @wait_error is 0
  * @pieces:	Of any log
  * @events:	Of the VM
@@ -36,6 +39,9 @@ struct fake_vm {
 	int n_ev;
 	int breaks;
 	int left;
+	const char *sh;
+	int sig;
+	int piped;
 	struct hutch_wait_result wait;
 	int wait_error;
 	int vm_wait_error;
@@ -50,7 +56,7 @@ struct fake_vm {
 void fake_vm_set(const struct fake_vm *to);
 
 /**
- * fake_vm_cli() - Run "hutch WORD..." in a child with no standard input
+ * fake_vm_cli() - Run "hutch WORD..." in a child with empty standard input
  *
  * Return: its exit code, or minus the signal that ended it
  */

@@ -18,6 +18,8 @@
 
 static const struct fake_vm nothing;
 
+static const char *const main_argv[] = { "x", NULL };
+
 static const struct hutch_log_piece pieces[] = {
 	{ .stream = 1, .time_ns = NOON, .data = "ab", .len = 2, .cursor = 10 },
 	{ .stream = 2, .time_ns = NOON, .data = "e\n", .len = 2, .cursor = 0 },
@@ -30,11 +32,14 @@ static const struct hutch_log_piece pieces[] = {
 
 START_TEST(logs_say_what_is_lost)
 {
-	const struct fake_vm vm = { .pieces = pieces, .n_pieces = 3 };
+	struct hutch_record rec = { .name = "web", .argv = main_argv };
+	const struct fake_vm vm = { .record = &rec,
+				    .pieces = pieces,
+				    .n_pieces = 3 };
 
 	fake_vm_set(&vm);
 	ck_assert_int_eq(fake_vm_cli("logs", "web", NULL), 0);
-	ck_assert_str_eq(fake_vm_calls(), "logs web 1 0\n");
+	ck_assert_str_eq(fake_vm_calls(), "inspect web\nlogs web 1 0\n");
 	ck_assert_str_eq(fake_vm_out(), "abcd\nef\n");
 	ck_assert_str_eq(fake_vm_err(), "hutch: 10 bytes of stdout are lost: "
 					"it goes on at cursor 10\ne\n");
@@ -43,7 +48,10 @@ END_TEST
 
 START_TEST(logs_since_a_cursor_begin_there)
 {
-	const struct fake_vm vm = { .pieces = pieces, .n_pieces = 3 };
+	struct hutch_record rec = { .name = "web", .argv = main_argv };
+	const struct fake_vm vm = { .record = &rec,
+				    .pieces = pieces,
+				    .n_pieces = 3 };
 
 	fake_vm_set(&vm);
 	ck_assert_int_eq(
@@ -62,7 +70,10 @@ END_TEST
 
 START_TEST(logs_with_times_and_as_json)
 {
-	const struct fake_vm vm = { .pieces = pieces, .n_pieces = 3 };
+	struct hutch_record rec = { .name = "web", .argv = main_argv };
+	const struct fake_vm vm = { .record = &rec,
+				    .pieces = pieces,
+				    .n_pieces = 3 };
 
 	fake_vm_set(&vm);
 	ck_assert_int_eq(
@@ -81,19 +92,40 @@ END_TEST
 
 START_TEST(logs_that_follow_end_with_the_vm)
 {
-	const struct fake_vm vm = { .pieces = pieces,
-				    .n_pieces = 3,
-				    .ended = 1 };
+	struct hutch_record rec = { .name = "web", .argv = main_argv };
+	const struct fake_vm vm = {
+		.record = &rec, .pieces = pieces, .n_pieces = 3, .ended = 1
+	};
 
 	fake_vm_set(&vm);
 	ck_assert_int_eq(
 		fake_vm_cli("logs", "-f", "--since", "10", "web", NULL), 0);
-	ck_assert_str_eq(fake_vm_calls(), "logs web 1 0x1\n");
+	ck_assert_str_eq(fake_vm_calls(), "inspect web\nlogs web 1 0x1\n");
 	ck_assert_str_eq(fake_vm_out(), "abcd\nef\n");
 	ck_assert_int_eq(fake_vm_cli("logs", "--console", "-f", "web", NULL),
 			 125);
 	ck_assert_int_eq(fake_vm_cli("logs", "--console", "web", "p", NULL),
 			 125);
+}
+END_TEST
+
+START_TEST(logs_of_no_main_process_are_none)
+{
+	const struct hutch_exec_event ev = { .kind = HUTCH_EXEC_END };
+	struct hutch_record rec = { .name = "web" };
+	const struct fake_vm vm = { .record = &rec, .ev = &ev, .n_ev = 1 };
+
+	fake_vm_set(&vm);
+	ck_assert_int_eq(fake_vm_cli("logs", "-f", "web", NULL), 125);
+	ck_assert_str_eq(fake_vm_calls(), "inspect web\n");
+	ck_assert_str_eq(fake_vm_err(),
+			 "hutch: VM 'web' has no main process\n");
+	/* One that somebody has called so. */
+	ck_assert_int_eq(fake_vm_cli("logs", "web", "main", NULL), 0);
+	ck_assert_str_eq(fake_vm_calls(), "inspect web\n"
+					  "attach web main flags 0 from 0 0\n");
+	ck_assert_int_eq(fake_vm_cli("logs", "--console", "web", NULL), 0);
+	ck_assert_str_eq(fake_vm_calls(), "logs web 2 0\n");
 }
 END_TEST
 
@@ -273,6 +305,36 @@ START_TEST(wait_without_a_process_goes_by_the_record)
 }
 END_TEST
 
+START_TEST(wait_for_a_vm_says_how_it_ended)
+{
+	static const struct {
+		enum hutch_reason reason;
+		int code;
+	} want[] = {
+		{ HUTCH_REASON_STOPPED, 0 },
+		{ HUTCH_REASON_IDLE, 0 },
+		{ HUTCH_REASON_TIMEOUT, 124 },
+		{ HUTCH_REASON_GUEST_PANIC, 125 },
+		{ HUTCH_REASON_GUEST_CRASH, 125 },
+		{ HUTCH_REASON_VMM_CRASH, 125 },
+		{ HUTCH_REASON_HOST_ERROR, 125 },
+		{ HUTCH_REASON_LOST, 125 },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(want); i++) {
+		struct hutch_record rec = { .state = HUTCH_STATE_STOPPED,
+					    .reason = want[i].reason,
+					    .exit_code = -1 };
+		char line[64];
+
+		(void)snprintf(line, sizeof(line), "exited: the VM, %s\n",
+			       hutch_reason_name(rec.reason));
+		ck_assert_int_eq(wait_for_main(&rec, 0), want[i].code);
+		ck_assert_str_eq(fake_vm_out(), line);
+	}
+}
+END_TEST
+
 START_TEST(wait_refuses_what_it_cannot_wait_for)
 {
 	static const char *const bad[][2] = {
@@ -383,5 +445,6 @@ CHECK_MAIN("cli_read", logs_say_what_is_lost, logs_since_a_cursor_begin_there,
 	   logs_of_a_process_come_from_the_vm, events_are_told_a_line_each,
 	   wait_for_a_line_says_which_of_three, wait_for_an_exit_has_its_code,
 	   wait_without_a_process_goes_by_the_record,
+	   logs_of_no_main_process_are_none, wait_for_a_vm_says_how_it_ended,
 	   wait_refuses_what_it_cannot_wait_for,
 	   list_shows_what_passes_the_filters, who_follows_ends_with_its_reader)

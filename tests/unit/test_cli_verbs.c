@@ -118,6 +118,26 @@ START_TEST(detached_exec_prints_the_id)
 }
 END_TEST
 
+START_TEST(detached_exec_takes_no_input_that_is_there)
+{
+	const struct hutch_exec_event ev = { .kind = HUTCH_EXEC_STARTED,
+					     .id = "p1" };
+	const struct fake_vm vm = { .ev = &ev, .n_ev = 1 };
+	const struct fake_vm piped = { .ev = &ev, .n_ev = 1, .piped = 1 };
+
+	fake_vm_set(&piped);
+	REFUSED("--detach passes no input on, and with --interactive it comes "
+		"from hutch attach: pipe it into that, and give this one "
+		"</dev/null",
+		"exec", "-d", "-i", "web", "cat");
+	ck_assert_int_eq(fake_vm_cli("exec", "-d", "web", "cat", NULL), 0);
+	fake_vm_set(&vm);
+	ck_assert_int_eq(fake_vm_cli("exec", "-d", "-i", "web", "cat", NULL),
+			 0);
+	ck_assert_str_eq(fake_vm_out(), "p1\n");
+}
+END_TEST
+
 START_TEST(detached_exec_that_cannot_start_is_no_success)
 {
 	const struct hutch_exec_event ev = {
@@ -216,6 +236,7 @@ START_TEST(run_that_keeps_its_vm_has_no_lifeline)
 			 "exec made-up - flags 0x40 memory 0 ring 0 pids 0 "
 			 "weight 0 timeout 1000\n"
 			 "vm-wait 60000\nvm-close\n");
+	ck_assert_str_eq(fake_vm_err(), "");
 	ck_assert_int_eq(fake_vm_cli("run", "--on-exit=keep", "--timeout", "1",
 				     "--", "x", NULL),
 			 3);
@@ -224,6 +245,52 @@ START_TEST(run_that_keeps_its_vm_has_no_lifeline)
 			 "exec made-up - flags 0x40 memory 0 ring 0 pids 0 "
 			 "weight 0 timeout 1000\n"
 			 "vm-close\n");
+	ck_assert_str_eq(fake_vm_err(), "hutch: VM 'made-up' stays\n");
+	ck_assert_int_eq(fake_vm_cli("run", "--on-exit=keep", "--name", "web",
+				     "--", "x", NULL),
+			 3);
+	ck_assert_str_eq(fake_vm_err(), "");
+}
+END_TEST
+
+/* Of a command that never ran, it does so unless it has ended. */
+START_TEST(run_that_failed_says_whether_its_vm_stays)
+{
+	const struct hutch_exec_event ev = {
+		.kind = HUTCH_EXEC_ERROR,
+		.error = HUTCH_EXEC_ERROR_NOT_FOUND,
+		.code = -ENOENT,
+		.msg = "'x' is not found",
+	};
+	struct fake_vm vm = { .ev = &ev,
+			      .n_ev = 1,
+			      .vm_wait_error = -ETIMEDOUT };
+
+	fake_vm_set(&vm);
+	ck_assert_int_eq(fake_vm_cli("run", "--on-exit=keep", "--", "x", NULL),
+			 127);
+	ck_assert_str_eq(fake_vm_err(), "hutch: 'x' is not found\n"
+					"hutch: VM 'made-up' stays\n");
+	ck_assert_int_eq(fake_vm_cli("run", "--", "x", NULL), 127);
+	ck_assert_str_eq(fake_vm_err(), "hutch: 'x' is not found\n");
+	vm.vm_wait_error = 0;
+	fake_vm_set(&vm);
+	ck_assert_int_eq(fake_vm_cli("run", "--on-exit=keep", "--", "x", NULL),
+			 127);
+	ck_assert_str_eq(fake_vm_err(), "hutch: 'x' is not found\n");
+}
+END_TEST
+
+START_TEST(h_is_no_help_where_it_is_the_hostname)
+{
+	fake_vm_set(&nothing);
+	REFUSED("start: -h is --hostname NAME here: --help prints the options",
+		"start", "-h");
+	REFUSED("start needs a name in front of '--'; -h is --hostname here: "
+		"--help prints the options",
+		"start", "-h", "web");
+	REFUSED("run: -h is --hostname NAME here: --help prints the options",
+		"run", "-h");
 }
 END_TEST
 
@@ -289,54 +356,14 @@ START_TEST(ids_of_a_guest_do_a_terminal_no_harm)
 }
 END_TEST
 
-START_TEST(attach_takes_a_terminals_last_part)
-{
-	const struct hutch_exec_event ev[] = {
-		{ .kind = HUTCH_EXEC_STARTED, .id = "server" },
-		{ .kind = HUTCH_EXEC_TRUNCATED,
-		  .stream = 1,
-		  .lost = 100,
-		  .cursor = 100 },
-		{ .kind = HUTCH_EXEC_STDOUT,
-		  .data = "hi\n",
-		  .len = 3,
-		  .cursor = 100 },
-		{ .kind = HUTCH_EXEC_EXIT,
-		  .how = HUTCH_EXEC_EXITED,
-		  .value = 4 },
-	};
-	struct hutch_process p = a_process();
-	struct hutch_process *list[] = { &p, NULL };
-	const struct fake_vm vm = { .procs = list, .ev = ev, .n_ev = 4 };
-
-	fake_vm_set(&vm);
-	ck_assert_int_eq(fake_vm_cli("attach", "web", "server", NULL), 4);
-	ck_assert_str_eq(fake_vm_calls(), "processes web server 0\n"
-					  "attach web server flags 0x3 from "
-					  "0 0\n");
-	ck_assert_str_eq(fake_vm_out(), "hi\n");
-	ck_assert_str_eq(fake_vm_err(), "hutch: 100 bytes of stdout are lost: "
-					"it goes on at cursor 100\n");
-	p.tty = 1;
-	ck_assert_int_eq(
-		fake_vm_cli("attach", "--no-stdin", "--json", "web", NULL), 4);
-	ck_assert_str_eq(fake_vm_calls(), "processes web main 0\n"
-					  "attach web main flags 0x12 from "
-					  "262144 262144\n");
-	ck_assert_ptr_nonnull(strstr(fake_vm_out(),
-				     "{\"event\": \"truncated\", \"stream\": "
-				     "\"stdout\", \"lost\": 100, \"cursor\": "
-				     "100}\n"));
-	ck_assert_str_eq(fake_vm_err(), "");
-}
-END_TEST
-
 CHECK_MAIN("cli_verbs", kill_of_a_name_is_the_vm, kill_of_a_process_is_its_tree,
 	   kill_refuses_what_makes_no_sense, kill_that_fails_says_so_for_each,
 	   drop_takes_several, detached_exec_prints_the_id,
 	   detached_exec_that_cannot_start_is_no_success,
 	   guest_whose_errno_is_a_time_out_has_ended_no_command,
 	   exec_refuses_limits_that_are_none, start_passes_on_what_it_was_told,
-	   run_that_keeps_its_vm_has_no_lifeline, ps_lists_how_each_is,
-	   ids_of_a_guest_do_a_terminal_no_harm,
-	   attach_takes_a_terminals_last_part)
+	   run_that_keeps_its_vm_has_no_lifeline,
+	   run_that_failed_says_whether_its_vm_stays,
+	   h_is_no_help_where_it_is_the_hostname,
+	   detached_exec_takes_no_input_that_is_there, ps_lists_how_each_is,
+	   ids_of_a_guest_do_a_terminal_no_harm)
