@@ -144,7 +144,7 @@ struct msg_hello {
 #define WIRE_EXEC_STDERR_NULL 0x08u
 #define WIRE_EXEC_COMBINED    0x10u  /* stderr goes where stdout goes */
 #define WIRE_EXEC_MAIN        0x20u  /* its end is the event MAIN_ENDED */
-#define WIRE_EXEC_ENV_CLEAR   0x40u  /* only what the request says, and PATH */
+#define WIRE_EXEC_ENV_CLEAR   0x40u  /* only what it says, PATH, HOME, TERM */
 #define WIRE_EXEC_DETACH      0x80u  /* STARTED is the last frame */
 #define WIRE_EXEC_KEEP_HEAD   0x100u /* of what overflows keep the start */
 #define WIRE_EXEC_FLAGS       0x1ffu

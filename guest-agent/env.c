@@ -40,13 +40,12 @@ static void push(struct entry *v, size_t *n, const char *s)
 	(*n)++;
 }
 
-static void push_base(struct env *env, struct entry *v, size_t *n,
+/* Who the user is, beyond the home that each process has. */
+static void push_name(struct env *env, struct entry *v, size_t *n,
 		      const struct user *user)
 {
 	size_t cap = sizeof(env->own[0]);
 
-	(void)snprintf(env->own[0], cap, "HOME=%s", user->home);
-	push(v, n, env->own[0]);
 	if (!*user->name)
 		return;
 	(void)snprintf(env->own[1], cap, "USER=%s", user->name);
@@ -59,13 +58,17 @@ static size_t gather(struct env *env, struct entry *v,
 		     const struct msg_boot *boot, const struct msg_exec *req,
 		     const struct user *user)
 {
+	const bool clear = req->flags & WIRE_EXEC_ENV_CLEAR;
+	const bool tty = req->flags & WIRE_EXEC_PTY;
 	size_t n = 0;
 
+	(void)snprintf(env->own[0], sizeof(env->own[0]), "HOME=%s", user->home);
 	push(v, &n, "PATH=" ENV_PATH);
-	if (!(req->flags & WIRE_EXEC_ENV_CLEAR)) {
-		push_base(env, v, &n, user);
-		if (req->flags & WIRE_EXEC_PTY)
-			push(v, &n, "TERM=xterm");
+	push(v, &n, env->own[0]);
+	if (tty || clear)
+		push(v, &n, tty ? "TERM=xterm" : "TERM=dumb");
+	if (!clear) {
+		push_name(env, v, &n, user);
 		for (uint32_t i = 0; i < boot->envc; i++)
 			push(v, &n, boot->env[i]);
 	}

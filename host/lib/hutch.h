@@ -479,7 +479,8 @@ HUTCH_API int hutch_rm(struct hutch *h, const char *name, unsigned int flags,
  * HUTCH_EXEC_COMBINED	stderr goes where stdout goes, in order
  * HUTCH_EXEC_STDOUT_NULL, HUTCH_EXEC_STDERR_NULL
  *			Thrown away in the guest
- * HUTCH_EXEC_CLEAR_ENV	Start from an empty environment, not the VM's
+ * HUTCH_EXEC_CLEAR_ENV	Start from PATH, HOME and TERM, not the VM's
+ *			environment
  * HUTCH_EXEC_MAIN	This is the main process: the VM ends when it has (see
  *			enum hutch_on_exit); its id is "main"
  * HUTCH_EXEC_DETACH	Nobody attaches to it: STARTED, or ERROR, is the last

@@ -253,9 +253,10 @@ START_TEST(exec_environment_comes_from_three_sources)
 	m.envc = 1;
 	run_argv(&k, &m, argv, &o);
 	want_exit(&o, 0);
-	ck_assert_str_eq(text(&o.out), "A=1\nPATH=/usr/local/sbin:"
-				       "/usr/local/bin:/usr/sbin:/usr/bin:"
-				       "/sbin:/bin\n");
+	ck_assert_str_eq(text(&o.out), "A=1\nHOME=/root\n"
+				       "PATH=/usr/local/sbin:/usr/local/bin:"
+				       "/usr/sbin:/usr/bin:/sbin:/bin\n"
+				       "TERM=dumb\n");
 	outcome_done(&o);
 	kit_done(&k);
 }
