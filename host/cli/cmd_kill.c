@@ -102,7 +102,7 @@ const struct verb verb_kill = {
 		"to that process and to all that it has started,\nwherever "
 		"they went, and SIGKILL to those left two seconds later. "
 		"It does not\nwait for them: hutch wait NAME PROC. One that "
-		"has ended already is an error (125).\n\n"
+		"has ended is an error (125).\n\n"
 		"  hutch kill web server\n"
 		"  hutch kill -s HUP --one web server\n",
 	.rules = { .table = kill_opts },

@@ -320,7 +320,7 @@ const struct verb verb_wait = {
 		"its output matches that extended regular\nexpression, "
 		"with --for port=N until something listens on that TCP "
 		"port of the\nVM. Without PROC it is the main process; if "
-		"there is none, the end of the VM: 0 if\nit was stopped or "
+		"there is none, the end of the VM: 0\nif it was stopped or "
 		"idle, 124 if its time was up, else 125.\n\n"
 		"One line says what it was: matched (exit code 0), exited "
 		"(1, if it was not\nwaited for) or timed out (124). "
