@@ -67,7 +67,8 @@ test_memory_hog_without_a_limit() {
 	expect 0 hutch wait --timeout 120 v hogs
 	answers v
 	is running "$(hutch ps --json v bystander | json 0.state)" "the bystander"
-	hutch events --json v | grep -q '"oom"' || fail "no event of kind oom"
+	expect 0 hutch events --json v
+	like '"oom"' "$(cat "$out")" "events"
 	hutch stop v
 }
 
