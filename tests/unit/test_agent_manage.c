@@ -775,6 +775,6 @@ CHECK_MAIN("agent_manage", list_tells_of_a_process_what_there_is_to_tell,
 	   port_of_a_line_is_that_of_a_listener,
 	   events_tell_starts_ends_and_busyness,
 	   events_that_nobody_reads_do_not_pile_up_but_the_last_comes,
-	   busyness_that_was_missed_is_told_when_it_can_be,
-	   limits_need_cgroups, cgroup_name_that_is_taken_is_passed_over,
+	   busyness_that_was_missed_is_told_when_it_can_be, limits_need_cgroups,
+	   cgroup_name_that_is_taken_is_passed_over,
 	   reserve_is_a_part_within_bounds, oom_victim_is_found_by_its_cgroup)
