@@ -8,9 +8,9 @@ test_client_killed_mid_stream() {
 
 	start v
 	for i in 1 2 3; do
-		hutch exec --name "p$i" v -- sh -c 'exec cat /dev/zero' >got &
+		hutch exec --name "p$i" v -- sh -c 'exec cat /dev/zero' >got$i &
 		pid=$!
-		retry 60 test -s got
+		retry 60 test -s got$i
 		kill -KILL $pid
 		wait $pid || true
 		expect 0 hutch exec v -- echo "$i"
