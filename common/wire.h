@@ -539,6 +539,13 @@ void wire_output_put(struct wr *wr, enum wire_type type,
 		     const struct msg_output *m);
 
 /**
+ * wire_output_head_put() - Header, cursor and time of a STDOUT or STDERR frame
+ * @len:	Of the data that follows
+ */
+void wire_output_head_put(struct wr *wr, enum wire_type type, uint64_t cursor,
+			  uint64_t time_ns, size_t len);
+
+/**
  * wire_head_put() - Only a header, for data that is sent from where it lies
  * @len:	Of the payload that follows
  */

@@ -114,13 +114,19 @@ void wire_started_put(struct wr *wr, const struct msg_started *m)
 	wr_str(wr, m->id);
 }
 
+void wire_output_head_put(struct wr *wr, enum wire_type type, uint64_t cursor,
+			  uint64_t time_ns, size_t len)
+{
+	wire_head_put(wr, type, 16 + len);
+	wr_le64(wr, cursor);
+	wr_le64(wr, time_ns);
+}
+
 void wire_output_put(struct wr *wr, enum wire_type type,
 		     const struct msg_output *m)
 {
 	bug_on(m->len == 0 || m->len > WIRE_DATA_MAX);
-	wire_head_put(wr, type, 16 + m->len);
-	wr_le64(wr, m->cursor);
-	wr_le64(wr, m->time_ns);
+	wire_output_head_put(wr, type, m->cursor, m->time_ns, m->len);
 	wr_bytes(wr, m->data, m->len);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* guest-agent/attach.c - see client.h */
+/* guest-agent/attach.c - see attach.h */
 #include "guest-agent/agent.h"
 #include "guest-agent/attach.h"
 #include "guest-agent/conn.h"
@@ -86,9 +86,8 @@ static bool put_output(const struct proc *p, struct attach *cl, int i,
 	if (n > room && room < PART_MIN)
 		return false;
 	n = MIN(n, room);
-	wire_head_put(wr, i ? WIRE_STDERR : WIRE_STDOUT, 16 + n);
-	wr_le64(wr, piece->cursor);
-	wr_le64(wr, piece->time_ns);
+	wire_output_head_put(wr, i ? WIRE_STDERR : WIRE_STDOUT, piece->cursor,
+			     piece->time_ns, n);
 	store_copy(&p->out[i].store, piece->cursor, wr->buf + wr->len, n);
 	wr->len += n;
 	cl->cursor[i] = piece->cursor + n;

@@ -4,15 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/wire_check.h"
 #include "guest-agent/agent.h"
 #include "guest-agent/info.h"
 #include "guest-agent/process.h"
-
-/* What a string takes on the wire. */
-static size_t cost(const char *s)
-{
-	return 4 + strlen(s) + 1;
-}
 
 /* How many of @n strings fit in @max bytes on the wire; what they take. */
 static uint32_t fitting(const char **v, uint32_t n, size_t max, size_t *ret)
@@ -20,8 +15,8 @@ static uint32_t fitting(const char **v, uint32_t n, size_t max, size_t *ret)
 	size_t size = 0;
 	uint32_t i = 0;
 
-	while (i < n && cost(v[i]) <= max - size)
-		size += cost(v[i++]);
+	while (i < n && wire_str_size(v[i]) <= max - size)
+		size += wire_str_size(v[i++]);
 	*ret = size;
 	return i;
 }
@@ -108,17 +103,17 @@ static const char **merge_env(const struct proc_info *info,
 	const char **v;
 
 	for (uint32_t i = 0; i < info->envc; i++)
-		size += cost(info->env[i]);
+		size += wire_str_size(info->env[i]);
 	v = calloc((size_t)MIN(n_boot, INFO_ENV_MAX / 6) + info->envc + 1,
 		   sizeof(*v));
 	for (uint32_t i = 0; v && i < n_boot; i++) {
 		if (overridden(boot->env[i], info->env, info->envc))
 			continue;
-		if (cost(boot->env[i]) > INFO_ENV_MAX - size) {
+		if (wire_str_size(boot->env[i]) > INFO_ENV_MAX - size) {
 			m->flags |= WIRE_PROC_ENV_CUT;
 			break;
 		}
-		size += cost(boot->env[i]);
+		size += wire_str_size(boot->env[i]);
 		v[m->envc++] = boot->env[i];
 	}
 	for (uint32_t i = 0; v && i < info->envc; i++)

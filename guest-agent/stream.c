@@ -50,9 +50,7 @@ static void deliver(struct out_stream *s, size_t n)
 	store_put(&s->store, a->scratch + WIRE_OUTPUT_HEAD, n, now,
 		  proc_sequence(p, s, now));
 	if (fg) {
-		wire_head_put(&wr, s->type, 16 + n);
-		wr_le64(&wr, cursor);
-		wr_le64(&wr, now);
+		wire_output_head_put(&wr, s->type, cursor, now, n);
 		(void)conn_send(fg, a->scratch, WIRE_OUTPUT_HEAD + n);
 	}
 	proc_feed(p);
