@@ -59,17 +59,21 @@ static struct hutch_exec *new_command(struct hutch *h, const char *name,
 	return x;
 }
 
+/* Over a socket, for tests; @x may be NULL. */
+static int adopt(struct hutch_exec *x, int fd, struct err *e)
+{
+	if (x)
+		return conn_adopt(&x->s.conn, fd, e);
+	(void)close(fd);
+	return err_set(e, -ENOMEM, "no memory");
+}
+
 int exec_adopt(struct hutch *h, int fd, const struct hutch_exec_opts *o,
 	       struct hutch_exec **ret, struct err *e)
 {
 	struct hutch_exec *x = new_command(h, "none", o);
-	int r;
+	int r = adopt(x, fd, e);
 
-	if (!x) {
-		(void)close(fd);
-		return err_set(e, -ENOMEM, "no memory");
-	}
-	r = conn_adopt(&x->s.conn, fd, e);
 	if (r == 0)
 		r = queue_request(x, o, e);
 	if (r < 0) {
@@ -176,13 +180,8 @@ int exec_adopt_attach(struct hutch *h, int fd,
 		      struct hutch_exec **ret, struct err *e)
 {
 	struct hutch_exec *x = new_attached(h, "none", o);
-	int r;
+	int r = adopt(x, fd, e);
 
-	if (!x) {
-		(void)close(fd);
-		return err_set(e, -ENOMEM, "no memory");
-	}
-	r = conn_adopt(&x->s.conn, fd, e);
 	if (r == 0)
 		r = queue_attach(x, SESSION_MAIN, o, e);
 	if (r < 0) {

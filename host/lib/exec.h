@@ -71,4 +71,7 @@ struct hutch_exec {
  */
 MUST_CHECK int execin_next(struct hutch_exec *x, struct hutch_exec_event *ev);
 
+/** execin_exit() - Fill in the event of an EXIT, as what it is */
+void execin_exit(const struct msg_exit *m, struct hutch_exec_event *ev);
+
 #endif

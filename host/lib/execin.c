@@ -84,6 +84,21 @@ static bool is_complete(const struct hutch_exec *x, int i, uint64_t total)
 	return x->back ? s->from == 0 || total == 0 : total <= s->from;
 }
 
+void execin_exit(const struct msg_exit *m, struct hutch_exec_event *ev)
+{
+	ev->kind = HUTCH_EXEC_EXIT;
+	ev->how = m->how == WIRE_HOW_EXITED ? HUTCH_EXEC_EXITED
+					    : HUTCH_EXEC_SIGNALLED;
+	ev->value = (int)m->value;
+	ev->timed_out = !!(m->flags & WIRE_EXIT_TIMED_OUT);
+	ev->oom = !!(m->flags & WIRE_EXIT_OOM);
+	ev->core_dumped = !!(m->flags & WIRE_EXIT_CORE);
+	ev->lingering = m->state == WIRE_STATE_LINGERING;
+	ev->stdout_cut = m->stdout_cut;
+	ev->stderr_cut = m->stderr_cut;
+	ev->end_ns = (int64_t)m->end_ns;
+}
+
 static int on_exit_frame(struct hutch_exec *x, const struct wire_frame *f,
 			 struct hutch_exec_event *ev)
 {
@@ -101,17 +116,7 @@ static int on_exit_frame(struct hutch_exec *x, const struct wire_frame *f,
 			       (unsigned long long)m.stderr_total,
 			       (unsigned long long)x->out[0].next,
 			       (unsigned long long)x->out[1].next);
-	ev->kind = HUTCH_EXEC_EXIT;
-	ev->how = m.how == WIRE_HOW_EXITED ? HUTCH_EXEC_EXITED
-					   : HUTCH_EXEC_SIGNALLED;
-	ev->value = (int)m.value;
-	ev->timed_out = !!(m.flags & WIRE_EXIT_TIMED_OUT);
-	ev->oom = !!(m.flags & WIRE_EXIT_OOM);
-	ev->core_dumped = !!(m.flags & WIRE_EXIT_CORE);
-	ev->lingering = m.state == WIRE_STATE_LINGERING;
-	ev->stdout_cut = m.stdout_cut;
-	ev->stderr_cut = m.stderr_cut;
-	ev->end_ns = (int64_t)m.end_ns;
+	execin_exit(&m, ev);
 	x->over = -ENODATA;
 	return 1;
 }

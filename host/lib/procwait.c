@@ -217,6 +217,7 @@ static int by_attaching(struct waiting *w, struct err *e)
 static int port_answer(struct waiting *w, const struct wire_frame *f,
 		       struct err *e)
 {
+	struct hutch_exec_event ev = { 0 };
 	struct msg_exit m;
 	int r;
 
@@ -228,14 +229,8 @@ static int port_answer(struct waiting *w, const struct wire_frame *f,
 		r = wire_exit_parse(f->data, f->len, &m, e);
 		if (r < 0)
 			return r;
-		take_exit(
-			w,
-			&(struct hutch_exec_event){
-				.how = (enum hutch_exec_how)m.how,
-				.value = (int)m.value,
-				.timed_out = !!(m.flags & WIRE_EXIT_TIMED_OUT),
-				.oom = !!(m.flags & WIRE_EXIT_OOM),
-				.lingering = m.state == WIRE_STATE_LINGERING });
+		execin_exit(&m, &ev);
+		take_exit(w, &ev);
 		return 0;
 	case WIRE_ERROR:
 		return procs_error(f, e);
