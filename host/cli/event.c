@@ -38,6 +38,14 @@ void event_put_data(struct jsonw *j, const void *p, size_t len)
 		jsonw_base64(j, "base64", p, len);
 }
 
+void event_put_signal(struct jsonw *j, enum hutch_exec_how how, int value)
+{
+	if (how == HUTCH_EXEC_SIGNALLED)
+		jsonw_int(j, "signal", value);
+	else
+		jsonw_null(j, "signal");
+}
+
 void event_put_time(struct jsonw *j, const char *key, int64_t time_ns)
 {
 	char when[TIME_MAX];
@@ -170,10 +178,7 @@ void event_exit(struct jsonw *j, const struct hutch_exec_event *ev, int code)
 	jsonw_object(j, NULL);
 	jsonw_str(j, "event", "exit");
 	jsonw_int(j, "code", code);
-	if (ev->how == HUTCH_EXEC_SIGNALLED)
-		jsonw_int(j, "signal", ev->value);
-	else
-		jsonw_null(j, "signal");
+	event_put_signal(j, ev->how, ev->value);
 	jsonw_bool(j, "timed_out", ev->timed_out);
 	jsonw_bool(j, "oom", ev->oom);
 	jsonw_bool(j, "core_dumped", ev->core_dumped);

@@ -26,6 +26,9 @@ struct event_text {
 /** event_put_data() - A member "text" if it is UTF-8, else "base64" */
 void event_put_data(struct jsonw *j, const void *p, size_t len);
 
+/** event_put_signal() - The signal that ended a process, or null */
+void event_put_signal(struct jsonw *j, enum hutch_exec_how how, int value);
+
 /** event_put_time() - A time, null for 0 */
 void event_put_time(struct jsonw *j, const char *key, int64_t time_ns);
 

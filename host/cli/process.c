@@ -30,10 +30,7 @@ void process_put_end(struct jsonw *j, enum hutch_exec_how how, int value)
 		jsonw_int(j, "exit_code", value);
 	else
 		jsonw_null(j, "exit_code");
-	if (how == HUTCH_EXEC_SIGNALLED)
-		jsonw_int(j, "signal", value);
-	else
-		jsonw_null(j, "signal");
+	event_put_signal(j, how, value);
 }
 
 static void put_life(struct jsonw *j, const struct hutch_process *p)
