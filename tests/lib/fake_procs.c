@@ -76,6 +76,10 @@ static void put_events(struct peer *p, unsigned int *next)
 		wire_event_put(&wr, &f->event[(*next)++].m);
 	(void)pthread_mutex_unlock(&f->lock);
 	fake_send(p, &wr);
+	(void)pthread_mutex_lock(&f->lock);
+	f->n_told = *next;
+	(void)pthread_cond_broadcast(&f->changed);
+	(void)pthread_mutex_unlock(&f->lock);
 }
 
 void fake_serve_events(struct peer *p)
@@ -83,10 +87,19 @@ void fake_serve_events(struct peer *p)
 	unsigned int next = 0;
 
 	(void)pthread_mutex_lock(&p->f->lock);
+	p->f->subscribed = true;
 	tell_busy(p->f);
 	(void)pthread_mutex_unlock(&p->f->lock);
 	for (;;)
 		put_events(p, &next);
+}
+
+void fake_await_told(struct fake *f)
+{
+	(void)pthread_mutex_lock(&f->lock);
+	while (f->subscribed && f->n_told < f->n_events)
+		(void)pthread_cond_wait(&f->changed, &f->lock);
+	(void)pthread_mutex_unlock(&f->lock);
 }
 
 /* ---- The table ---- */

@@ -131,6 +131,7 @@ static void serve_shutdown(struct peer *p)
 	}
 	wire_empty_put(&wr, WIRE_DONE);
 	fake_send(p, &wr);
+	fake_await_told(p->f);
 	_exit(STATUS_POWEROFF);
 }
 

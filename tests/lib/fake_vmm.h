@@ -56,6 +56,7 @@ struct fake_event {
 /**
  * struct fake - The machine
  * @lock:	Protects what follows
+ * @subscribed:	Somebody has asked for EVENTS, and has @n_told of them
  */
 struct fake {
 	int vsock;
@@ -69,7 +70,9 @@ struct fake {
 	unsigned int n_procs;
 	unsigned int clients;
 	unsigned int busy;
+	bool subscribed;
 	unsigned int n_events;
+	unsigned int n_told;
 	struct fake_proc *proc[FAKE_PROCS];
 	struct fake_event event[FAKE_EVENTS];
 };
@@ -127,6 +130,9 @@ bool fake_be_evil(struct peer *p, const char *id);
 
 /* ---- fake_procs.c, requests ---- */
 void fake_serve_events(struct peer *p);
+
+/** fake_await_told() - Until who asked for EVENTS has all; takes the lock */
+void fake_await_told(struct fake *f);
 void fake_serve_attach(struct peer *p, const struct wire_frame *f);
 void fake_serve_list(struct peer *p, const struct wire_frame *f);
 void fake_serve_kill(struct peer *p, const struct wire_frame *f);
