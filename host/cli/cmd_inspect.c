@@ -87,6 +87,12 @@ static void print_record(const struct hutch_record *rec)
 	time_line("ready", rec->ready_ns);
 	time_line("ended", rec->ended_ns);
 	time_line("activity", rec->last_activity_ns);
+	if (rec->log_lost)
+		line("log-lost", "%llu bytes",
+		     (unsigned long long)rec->log_lost);
+	if (rec->events_lost)
+		line("events-lost", "%llu",
+		     (unsigned long long)rec->events_lost);
 	if (rec->keeper_pid > 0)
 		line("keeper", "%d", (int)rec->keeper_pid);
 	if (rec->vmm_pid > 0)

@@ -59,12 +59,19 @@ void keeper_done(struct keeper *k)
 
 /* ---- The record on the way ---- */
 
+static void note_losses(struct keeper *k)
+{
+	k->rec->log_lost = k->log.lost;
+	k->rec->events_lost = k->eventlog.lost;
+}
+
 /* On a full disk the file stays behind; the end has room set aside. */
 void keeper_save(struct keeper *k)
 {
 	struct err ignored;
 
 	loop_timer_cancel(&k->save_timer);
+	note_losses(k);
 	if (record_write(k->fd[LAUNCH_FD_STATE], k->rec, 0, &ignored) < 0)
 		return;
 }
@@ -324,6 +331,7 @@ static void finish_record(struct keeper *k)
 	rec->ended_ns = now_ns();
 	rec->keeper_pid = 0;
 	rec->vmm_pid = 0;
+	note_losses(k);
 	if (rec->rm)
 		return;
 	if (record_write_last(k->fd[LAUNCH_FD_STATE], rec, &ignored) < 0)

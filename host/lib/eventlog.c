@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* host/lib/eventlog.c - see eventlog.h */
 #include <errno.h>
-#include <fcntl.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,15 +16,14 @@
 
 void eventlog_init(struct eventlog *l, int dirfd)
 {
-	*l = (struct eventlog){ .dirfd = dirfd,
-				.fd = -1,
-				.left = EVENTLOG_BURST };
+	*l = (struct eventlog){ .left = EVENTLOG_BURST };
+	capfile_init(&l->file, dirfd, VMDIR_EVENTS, VMDIR_EVENTS_OLD,
+		     EVENTLOG_FILE_MAX);
 }
 
 void eventlog_done(struct eventlog *l)
 {
-	if (l->fd >= 0)
-		(void)close(take_fd(&l->fd));
+	capfile_done(&l->file);
 }
 
 /* ---- Writing ---- */
@@ -74,37 +72,51 @@ static char *line_of(const struct hutch_vm_event *ev)
 	return line;
 }
 
-static int make_way(struct eventlog *l, size_t len)
+/* Return: 0 or -errno: it is not there. */
+static int put_line(struct eventlog *l, const struct hutch_vm_event *ev)
 {
-	if (l->fd >= 0 && l->size + len > EVENTLOG_FILE_MAX) {
-		eventlog_done(l);
-		if (renameat(l->dirfd, VMDIR_EVENTS, l->dirfd,
-			     VMDIR_EVENTS_OLD) < 0)
-			return -errno;
-	}
-	if (l->fd >= 0)
-		return 0;
-	l->fd = openat(l->dirfd, VMDIR_EVENTS,
-		       O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
-		       0600);
-	l->size = 0;
-	return l->fd < 0 ? -errno : 0;
+	auto_free char *line = line_of(ev);
+	struct iovec iov = { .iov_base = line };
+
+	if (!line)
+		return -ENOMEM;
+	iov.iov_len = strlen(line) + 1;
+	line[iov.iov_len - 1] = '\n'; /* in place of the NUL */
+	return capfile_append(&l->file, &iov, 1);
+}
+
+/* Before @ev: how many there would have been. Return: 0 or -errno. */
+static int put_dropped(struct eventlog *l, const struct hutch_vm_event *ev,
+		       uint64_t *n, const char *whose)
+{
+	char text[64];
+	const struct hutch_vm_event d = { .time_ns = ev->time_ns,
+					  .vm = ev->vm,
+					  .id = ev->id,
+					  .kind = "dropped",
+					  .text = text };
+	int r;
+
+	(void)snprintf(text, sizeof(text), "%llu events %s",
+		       (unsigned long long)*n, whose);
+	r = put_line(l, &d);
+	if (r == 0)
+		*n = 0;
+	return r;
 }
 
 void eventlog_put(struct eventlog *l, const struct hutch_vm_event *ev)
 {
-	auto_free char *line = line_of(ev);
-	size_t len = line ? strlen(line) : 0;
-	ssize_t n;
+	int r = 0;
 
-	if (!line || make_way(l, len + 1) < 0)
-		return;
-	line[len] = '\n'; /* in place of the NUL */
-	n = pwrite(l->fd, line, len + 1, (off_t)l->size);
-	if (n == (ssize_t)(len + 1))
-		l->size += len + 1;
-	else if (n > 0 && ftruncate(l->fd, (off_t)l->size) < 0)
-		eventlog_done(l); /* part of a line: begin a new file */
+	if (l->unwritten)
+		r = put_dropped(l, ev, &l->unwritten, "could not be written");
+	if (r == 0)
+		r = put_line(l, ev);
+	if (r < 0) {
+		l->unwritten++;
+		l->lost++;
+	}
 }
 
 /* Return: whether the guest may tell one more. */
@@ -126,29 +138,18 @@ static bool take_token(struct eventlog *l)
 	return true;
 }
 
-static void put_dropped(struct eventlog *l, const struct hutch_vm_event *ev)
-{
-	char text[64];
-	const struct hutch_vm_event d = { .time_ns = ev->time_ns,
-					  .vm = ev->vm,
-					  .id = ev->id,
-					  .kind = "dropped",
-					  .text = text };
-
-	(void)snprintf(text, sizeof(text), "%llu events of the guest",
-		       (unsigned long long)l->dropped);
-	l->dropped = 0;
-	eventlog_put(l, &d);
-}
-
 void eventlog_put_guest(struct eventlog *l, const struct hutch_vm_event *ev)
 {
 	if (!take_token(l)) {
 		l->dropped++;
 		return;
 	}
-	if (l->dropped)
-		put_dropped(l, ev);
+	/* Said later, if it cannot be said now. */
+	if (l->dropped && put_dropped(l, ev, &l->dropped, "of the guest") < 0) {
+		l->dropped++;
+		l->lost++;
+		return;
+	}
 	eventlog_put(l, ev);
 }
 

@@ -13,6 +13,7 @@
 #define HUTCH_HOST_LIB_EVENTLOG_H
 
 #include "common/err.h"
+#include "host/lib/capfile.h"
 #include "host/lib/hutch.h"
 
 #define EVENTLOG_FILE_MAX (256u << 10)
@@ -23,20 +24,20 @@
 
 /**
  * struct eventlog - The writer; one a VM, the keeper
- * @dirfd:	STATE/NAME, borrowed
- * @fd:		-1: not opened yet
- * @size:	Bytes in the file
+ * @file:	In STATE/NAME
  * @left:	Events that a guest may still tell
  * @at_ns:	When @left was that, by loop_now_ns()
- * @dropped:	Events of the guest not written since the last that was
+ * @dropped:	Events of the guest that were too many, and not told of yet
+ * @unwritten:	Events that could not be written, and not told of yet
+ * @lost:	All of these, for the record
  */
 struct eventlog {
-	int dirfd;
-	int fd;
-	uint64_t size;
+	struct capfile file;
 	unsigned int left;
 	uint64_t at_ns;
 	uint64_t dropped;
+	uint64_t unwritten;
+	uint64_t lost;
 };
 
 void eventlog_init(struct eventlog *l, int dirfd);
@@ -46,7 +47,8 @@ void eventlog_done(struct eventlog *l);
  * eventlog_put() - Append an event
  * @ev:		All strings but @text are as they shall be; NULL is ""
  *
- * What cannot be written, on a full disk, is not there.
+ * What cannot be written, on a full disk, is not there: how many is told by a
+ * "dropped" in front of the next that can be.
  */
 void eventlog_put(struct eventlog *l, const struct hutch_vm_event *ev);
 

@@ -343,6 +343,9 @@ enum hutch_reason {
  * @keep_alive_processes: 1: started with HUTCH_START_KEEP_ALIVE_PROCESSES
  * @last_activity_ns: When a client last did something, a few seconds more or
  *		less; 0: none has
+ * @log_lost:	Bytes of the main process's output that could not be written to
+ *		the log, on a full disk and the like
+ * @events_lost: Events that could not be written, likewise
  *
  * Made by the library, which may add fields at the end.
  */
@@ -378,6 +381,8 @@ struct hutch_record {
 	int on_exit;
 	int keep_alive_processes;
 	int64_t last_activity_ns;
+	uint64_t log_lost;
+	uint64_t events_lost;
 };
 
 /**

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* host/lib/mainlog.c - see mainlog.h */
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/uio.h>
 
 #include "common/rd.h"
 #include "host/lib/internal.h"
@@ -13,35 +10,14 @@
 
 void mainlog_init(struct mainlog *l, int dirfd)
 {
-	*l = (struct mainlog){ .dirfd = dirfd, .fd = -1 };
+	*l = (struct mainlog){ 0 };
+	capfile_init(&l->file, dirfd, VMDIR_MAIN_LOG, VMDIR_MAIN_LOG_OLD,
+		     MAINLOG_FILE_MAX);
 }
 
 void mainlog_done(struct mainlog *l)
 {
-	if (l->fd >= 0)
-		(void)close(take_fd(&l->fd));
-}
-
-static int open_file(struct mainlog *l)
-{
-	if (l->fd >= 0)
-		return 0;
-	l->fd = openat(l->dirfd, VMDIR_MAIN_LOG,
-		       O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
-		       0600);
-	l->size = 0;
-	return l->fd < 0 ? -errno : 0;
-}
-
-static int make_way(struct mainlog *l, size_t len)
-{
-	if (l->fd >= 0 && l->size + len > MAINLOG_FILE_MAX) {
-		mainlog_done(l);
-		if (renameat(l->dirfd, VMDIR_MAIN_LOG, l->dirfd,
-			     VMDIR_MAIN_LOG_OLD) < 0)
-			return -errno;
-	}
-	return open_file(l);
+	capfile_done(&l->file);
 }
 
 void mainlog_put(struct mainlog *l, int stream, uint64_t cursor,
@@ -55,25 +31,12 @@ void mainlog_put(struct mainlog *l, int stream, uint64_t cursor,
 	};
 	struct iovec iov[2] = { { .iov_len = sizeof(h) }, { .iov_len = len } };
 	const void *head = &h;
-	ssize_t n;
 
 	bug_on(len == 0 || len > MAINLOG_PIECE_MAX);
-	if (make_way(l, sizeof(h) + len) < 0) {
-		l->lost += len;
-		return;
-	}
-	memcpy(&iov[0].iov_base, &head, sizeof(head)); /* writev only reads */
+	memcpy(&iov[0].iov_base, &head, sizeof(head)); /* only to be read */
 	memcpy(&iov[1].iov_base, &data, sizeof(data));
-	n = writev(l->fd, iov, 2);
-	if (n == (ssize_t)(sizeof(h) + len)) {
-		l->size += sizeof(h) + len;
-		return;
-	}
-	l->lost += len;
-	/* Part of a piece would make nonsense of the next one. */
-	if (n > 0 && (ftruncate(l->fd, (off_t)l->size) < 0 ||
-		      lseek(l->fd, (off_t)l->size, SEEK_SET) < 0))
-		mainlog_done(l);
+	if (capfile_append(&l->file, iov, 2) < 0)
+		l->lost += len;
 }
 
 ptrdiff_t mainlog_next(const void *buf, size_t len,

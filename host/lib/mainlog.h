@@ -15,6 +15,7 @@
 
 #include "common/err.h"
 #include "common/le.h"
+#include "host/lib/capfile.h"
 
 #define MAINLOG_FILE_MAX  (512u << 10)
 #define MAINLOG_PIECE_MAX 65536u
@@ -31,15 +32,11 @@ _Static_assert(sizeof(struct mainlog_head) == 24, "file layout is ABI");
 
 /**
  * struct mainlog - The writer; one a VM, the keeper
- * @dirfd:	STATE/NAME, borrowed
- * @fd:		-1: not opened yet
- * @size:	Bytes in the file
- * @lost:	Bytes that could not be written
+ * @file:	In STATE/NAME
+ * @lost:	Bytes that could not be written, for the record
  */
 struct mainlog {
-	int dirfd;
-	int fd;
-	uint64_t size;
+	struct capfile file;
 	uint64_t lost;
 };
 

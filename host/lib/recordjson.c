@@ -134,6 +134,8 @@ static json_t *record_to_json(const struct hutch_record *rec)
 							   : on_exit_stop));
 	PUT("keep_alive_processes", json_boolean(rec->keep_alive_processes));
 	PUT("last_activity", json_time(rec->last_activity_ns));
+	PUT("log_lost", json_integer((json_int_t)rec->log_lost));
+	PUT("events_lost", json_integer((json_int_t)rec->events_lost));
 #undef PUT
 	if (r == 0)
 		return j;
@@ -271,6 +273,8 @@ static void fill_numbers(const json_t *j, struct hutch_record *rec)
 	rec->keep_alive_processes =
 		json_is_true(json_object_get(j, "keep_alive_processes"));
 	rec->last_activity_ns = get_time(j, "last_activity");
+	rec->log_lost = (uint64_t)get_int(j, "log_lost", 0);
+	rec->events_lost = (uint64_t)get_int(j, "events_lost", 0);
 }
 
 int record_parse(const char *json, size_t len, struct hutch_record **ret,

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "host/lib/eventlog.h"
 #include "tests/lib/check_main.h"
@@ -145,6 +146,39 @@ START_TEST(file_turns_over_and_stays_under_its_cap)
 			 EVENTLOG_FILE_MAX - EVENTLOG_LINE_MAX);
 	ck_assert_int_le(size_of(dirfd, "events.jsonl.1"), EVENTLOG_FILE_MAX);
 	eventlog_done(&log);
+	(void)close(dirfd);
+	host_env_done(&v);
+}
+END_TEST
+
+/* A folder in the way is a rename that fails. */
+START_TEST(file_that_cannot_turn_over_is_kept_and_that_is_said)
+{
+	struct hutch_vm_event a = an_event();
+	struct eventlog log;
+	struct host_env v;
+	off_t full;
+	int dirfd;
+
+	host_env_init(&v);
+	dirfd = open_dir(&v);
+	ck_assert_int_eq(mkdirat(dirfd, "events.jsonl.1", 0700), 0);
+	eventlog_init(&log, dirfd);
+	while (log.lost == 0)
+		eventlog_put(&log, &a);
+	full = size_of(dirfd, "events.jsonl");
+	ck_assert_int_gt(full, EVENTLOG_FILE_MAX - EVENTLOG_LINE_MAX);
+	for (int i = 0; i < 4; i++)
+		eventlog_put(&log, &a);
+	ck_assert_int_eq(size_of(dirfd, "events.jsonl"), full);
+	ck_assert_uint_eq(log.lost, 5);
+	ck_assert_int_eq(unlinkat(dirfd, "events.jsonl.1", AT_REMOVEDIR), 0);
+	eventlog_put(&log, &a);
+	eventlog_done(&log);
+	ck_assert_uint_eq(log.lost, 5);
+	ck_assert_int_eq(size_of(dirfd, "events.jsonl.1"), full);
+	ck_assert_ptr_nonnull(strstr(read_file(dirfd, "events.jsonl"),
+				     "\"5 events could not be written\""));
 	(void)close(dirfd);
 	host_env_done(&v);
 }
@@ -449,12 +483,50 @@ START_TEST(events_of_a_flood_are_bounded)
 }
 END_TEST
 
+/* The file of the events before is a folder: what does not fit is lost. */
+START_TEST(events_that_cannot_be_written_are_counted_on_record)
+{
+	static const struct timespec step = { .tv_nsec = 10000000 };
+	struct hutch_record *rec;
+	char path[4200], text[300];
+	uint64_t lost = 0;
+	struct host_env v;
+
+	host_up(&v);
+	memset(text, 'x', sizeof(text));
+	text[sizeof(text) - 1] = '\0';
+	(void)snprintf(path, sizeof(path), "%s/s/state/web/events.jsonl.1",
+		       v.dir);
+	ck_assert_int_eq(mkdir(path, 0700), 0);
+	hutch_exec_close(host_run(&v, 0, "event", "5", "0", "0", "0", "p9",
+				  text, "5000"));
+	/* The record is written a while after somebody was busy. */
+	for (int i = 0; i < 6000 && lost == 0; i++) {
+		hutch_exec_close(
+			host_run(&v, 0, "event", "6", "0", "0", "0", "", ""));
+		(void)nanosleep(&step, NULL);
+		ck_assert_int_eq(hutch_inspect(v.h, "web", &rec, &v.e), 0);
+		lost = rec->events_lost;
+		hutch_record_free(rec);
+	}
+	ck_assert_uint_gt(lost, 0);
+	ck_assert_int_eq(hutch_stop(v.h, "web", -1, &v.e), 0);
+	rec = host_wait_end(&v, "web");
+	ck_assert_uint_ge(rec->events_lost, lost);
+	ck_assert_uint_eq(rec->log_lost, 0);
+	hutch_record_free(rec);
+	host_env_done(&v);
+}
+END_TEST
+
 CHECK_MAIN("events", event_comes_back_as_it_was, parse_refuses_what_is_no_event,
 	   file_turns_over_and_stays_under_its_cap,
+	   file_that_cannot_turn_over_is_kept_and_that_is_said,
 	   guest_that_tells_too_much_is_cut_short_and_that_is_said,
 	   events_of_a_life_in_order, events_are_followed_to_the_end,
 	   events_of_an_rm_vm_end_with_its_end,
 	   events_of_a_lost_vm_end_with_lost,
 	   events_of_all_vms_tell_each_life_once,
 	   events_of_all_vms_are_merged_by_time, events_of_nobody_are_an_error,
-	   events_of_a_burst_are_all_told, events_of_a_flood_are_bounded)
+	   events_of_a_burst_are_all_told, events_of_a_flood_are_bounded,
+	   events_that_cannot_be_written_are_counted_on_record)

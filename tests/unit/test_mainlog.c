@@ -160,7 +160,39 @@ START_TEST(put_on_a_full_disk_leaves_whole_pieces)
 		ck_assert_int_eq(size_of(dirfd, "main.log"),
 				 (off_t)(3 * piece));
 		mainlog_done(&l);
+		ck_assert_int_eq(unlinkat(dirfd, "main.log", 0), 0);
 	}
+	(void)close(dirfd);
+	host_env_done(&v);
+}
+END_TEST
+
+/* A folder in the way is a rename that fails; the newest is what is lost. */
+START_TEST(put_that_cannot_turn_over_keeps_what_there_is)
+{
+	const off_t piece = PIECE + sizeof(struct mainlog_head);
+	struct host_env v;
+	struct mainlog l;
+	off_t full;
+	int dirfd;
+
+	host_env_init(&v);
+	dirfd = open_dir(&v);
+	ck_assert_int_eq(mkdirat(dirfd, "main.log.1", 0700), 0);
+	mainlog_init(&l, dirfd);
+	fill(&l, MAINLOG_FILE_MAX / (unsigned int)piece);
+	ck_assert_uint_eq(l.lost, 0);
+	full = size_of(dirfd, "main.log");
+	fill(&l, 3);
+	ck_assert_uint_eq(l.lost, 3ull * PIECE);
+	ck_assert_int_eq(size_of(dirfd, "main.log"), full);
+	/* As soon as it can. */
+	ck_assert_int_eq(unlinkat(dirfd, "main.log.1", AT_REMOVEDIR), 0);
+	fill(&l, 1);
+	ck_assert_uint_eq(l.lost, 3ull * PIECE);
+	ck_assert_int_eq(size_of(dirfd, "main.log.1"), full);
+	ck_assert_int_eq(size_of(dirfd, "main.log"), piece);
+	mainlog_done(&l);
 	(void)close(dirfd);
 	host_env_done(&v);
 }
@@ -244,5 +276,6 @@ END_TEST
 CHECK_MAIN("mainlog", next_takes_pieces_apart, next_of_a_cut_piece_is_the_end,
 	   next_refuses_a_wrong_head, put_turns_over_and_stays_under_its_cap,
 	   put_on_a_full_disk_leaves_whole_pieces,
+	   put_that_cannot_turn_over_keeps_what_there_is,
 	   logs_have_all_of_a_burst_while_it_goes_on,
 	   logs_have_the_main_process_apart_by_stream)

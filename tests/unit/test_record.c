@@ -44,6 +44,8 @@ static struct hutch_record *make(const char *name)
 	rec->on_exit = HUTCH_ON_EXIT_KEEP;
 	rec->keep_alive_processes = 1;
 	rec->last_activity_ns = 1769860800923456789;
+	rec->log_lost = 1ull << 40;
+	rec->events_lost = 3;
 	ck_assert_int_eq(record_set(&rec->boot_id, "b-1"), 0);
 	return rec;
 }
@@ -92,6 +94,8 @@ START_TEST(record_comes_back_as_it_was)
 	ck_assert_int_eq(b->on_exit, HUTCH_ON_EXIT_KEEP);
 	ck_assert_int_eq(b->keep_alive_processes, 1);
 	ck_assert(b->last_activity_ns == a->last_activity_ns);
+	ck_assert_uint_eq(b->log_lost, 1ull << 40);
+	ck_assert_uint_eq(b->events_lost, 3);
 	hutch_record_free(a);
 	hutch_record_free(b);
 	(void)close(dirfd);
