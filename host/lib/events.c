@@ -185,10 +185,8 @@ int hutch_events_wait(struct hutch_events *ev, struct hutch_vm_event *ret,
 
 		if (r != 0 || !ev->following)
 			return r;
-		r = vmwatch_wait(&ev->follow, end);
-		if (r < 0)
-			return err_set(err_of(e), r, "poll: %s", strerror(-r));
-		if (r == 0)
-			return 0;
+		r = vmwatch_wait(&ev->follow, end, err_of(e));
+		if (r <= 0)
+			return r;
 	}
 }

@@ -98,25 +98,23 @@ static bool find_id(struct source *s)
 	return false;
 }
 
-static void connect_keeper(const struct hutch_events *ev, struct source *s)
+static void connect_keeper(struct hutch_events *ev, struct source *s)
 {
 	struct vmdir d = VMDIR_INIT;
 
 	if (vmdir_open(ev->h, s->name, &d, NULL) < 0)
 		return;
 	if (d.run_fd >= 0)
-		s->keeper_fd = MAX(vmwatch_keeper(&ev->follow, d.run_fd), -1);
+		vmwatch_keeper(&ev->follow, d.run_fd, &s->keeper_fd);
 	vmdir_close(&d);
 }
 
-bool source_ended(const struct hutch_events *ev, struct source *s)
+bool source_ended(struct hutch_events *ev, struct source *s)
 {
-	if (s->keeper_fd >= 0 && !vmwatch_ended(s->keeper_fd))
-		return false;
-	if (s->keeper_fd >= 0)
-		(void)close(take_fd(&s->keeper_fd));
 	if (!find_id(s))
 		return s->ended;
+	if (vmwatch_quiet(&ev->follow, &s->keeper_fd))
+		return false;
 	s->rec = record_of(ev, s);
 	if (!s->rec || s->rec->state == HUTCH_STATE_STOPPED)
 		return true;
@@ -151,7 +149,7 @@ static int source_open(const struct hutch_events *ev, struct source *s)
 }
 
 /* One that is not followed, or has ended, needs no files any more. */
-static int settle(const struct hutch_events *ev, struct source *s)
+static int settle(struct hutch_events *ev, struct source *s)
 {
 	int r;
 

@@ -75,7 +75,7 @@ bool source_fill(struct source *s);
  *
  * By its keeper, or, without one, by its record, which is then @s->rec.
  */
-bool source_ended(const struct hutch_events *ev, struct source *s);
+bool source_ended(struct hutch_events *ev, struct source *s);
 
 /** source_make_up_end() - A "stopped" that nobody has written down */
 void source_make_up_end(struct source *s);

@@ -8,7 +8,6 @@
  * EXEC_MARGIN_MS, is stalled, and cannot hang who waits for it.
  */
 #include <errno.h>
-#include <poll.h>
 #include <string.h>
 
 #include "common/loop.h"
@@ -287,10 +286,10 @@ int hutch_exec_next(struct hutch_exec *x, struct hutch_exec_event *ev,
 	return err_set(err_of(e), r, "%s", x->why.msg);
 }
 
-/* The sooner of the two, for poll(). */
-static int sooner_ms(int a, int b)
+/* Of two moments of deadline_in(). */
+static uint64_t sooner(uint64_t a, uint64_t b)
 {
-	return a < 0 ? b : b < 0 ? a : MIN(a, b);
+	return a == 0 ? b : b == 0 ? a : MIN(a, b);
 }
 
 int hutch_exec_wait(struct hutch_exec *x, struct hutch_exec_event *ev,
@@ -300,15 +299,12 @@ int hutch_exec_wait(struct hutch_exec *x, struct hutch_exec_event *ev,
 
 	for (;;) {
 		int r = hutch_exec_next(x, ev, e);
-		int left = timeout_ms == 0 ? 0 : deadline_left_ms(end);
-		struct pollfd p = { .fd = x->s.conn.fd,
-				    .events = hutch_exec_poll_events(x) };
 
-		if (r != 0 || left == 0)
+		if (r != 0 || deadline_left_ms(end) == 0)
 			return r;
-		left = sooner_ms(left, hutch_exec_timeout_ms(x));
-		if (poll(&p, 1, left) < 0 && errno != EINTR)
-			return err_set(err_of(e), -errno, "poll: %s",
-				       strerror(errno));
+		r = deadline_poll(x->s.conn.fd, hutch_exec_poll_events(x),
+				  sooner(end, x->deadline_ns));
+		if (r < 0)
+			return err_set(err_of(e), r, "poll: %s", strerror(-r));
 	}
 }

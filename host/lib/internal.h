@@ -83,6 +83,15 @@ uint64_t deadline_in(int64_t timeout_ms);
 /** deadline_left_ms() - For poll(): rounded up, at most INT_MAX; -1: never */
 int deadline_left_ms(uint64_t end_ns);
 
+/**
+ * deadline_poll() - Wait for a descriptor, but not beyond a moment
+ * @events:	As for poll()
+ * @end_ns:	See deadline_in()
+ *
+ * Return: 1: look again; 0: time is over, whether it is ready or not; -errno
+ */
+MUST_CHECK int deadline_poll(int fd, short events, uint64_t end_ns);
+
 /** now_ns() - CLOCK_REALTIME in nanoseconds */
 int64_t now_ns(void);
 

@@ -15,8 +15,9 @@
 #include "host/lib/vmdir.h"
 
 /* A keeper that dies closes its sockets a moment before its lock. */
-#define LOCK_STEP_MS 5
-#define LOCK_STEPS   1000
+#define LOCK_STEP_MS     5 /* at first, and then twice that each time */
+#define LOCK_STEP_MAX_MS 200
+#define LOCK_WAIT_MS     5000
 
 int kcall_send(int run_fd, const char *verb, const char *key, const char *arg,
 	       struct err *e)
@@ -59,19 +60,21 @@ int kcall_answer(int fd, int timeout_ms, char line[CTL_LINE_MAX],
 	size_t len = 0;
 
 	for (;;) {
-		struct pollfd p = { .fd = fd, .events = POLLIN };
-		int k = poll(&p, 1, deadline_left_ms(end));
+		/* What is here already is read without patience, too. */
+		ssize_t n = recv(fd, line + len, CTL_LINE_MAX - 1 - len,
+				 MSG_DONTWAIT);
 		const char *nl;
-		ssize_t n;
 
-		if (k < 0 && errno == EINTR)
-			continue;
-		if (k == 0)
+		if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
+			int r = deadline_poll(fd, POLLIN, end);
+
+			if (r < 0)
+				return err_set(e, r, "poll: %s", strerror(-r));
+			if (r > 0)
+				continue;
 			return err_set(e, -ETIMEDOUT, "no answer after %d ms",
 				       timeout_ms);
-		n = recv(fd, line + len, CTL_LINE_MAX - 1 - len, 0);
-		if (n < 0 && errno == EINTR)
-			continue;
+		}
 		if (n <= 0)
 			return err_set(e, -EPIPE, "the VM's keeper is gone");
 		len += (size_t)n;
@@ -125,21 +128,28 @@ static int read_final(const struct kcall_vm *vm, struct hutch_record **ret,
 	return 0;
 }
 
-static int await_lock(const struct kcall_vm *vm, struct hutch_record **ret,
-		      struct err *e)
+static int await_lock(const struct kcall_vm *vm, uint64_t end_ns,
+		      struct hutch_record **ret, struct err *e)
 {
-	static const struct timespec step = { .tv_nsec = LOCK_STEP_MS *
-							 1000000l };
+	const uint64_t last_ns = deadline_in(LOCK_WAIT_MS);
+	struct timespec step = { .tv_nsec = LOCK_STEP_MS * 1000000l };
 
-	for (int i = 0; i < LOCK_STEPS; i++) {
+	for (;;) {
 		int r = read_final(vm, ret, e);
 
 		if (r != -EAGAIN)
 			return r;
+		if (deadline_left_ms(end_ns) == 0 ||
+		    deadline_left_ms(last_ns) == 0)
+			return err_set(e, -ETIMEDOUT,
+				       "the keeper of '%s' does not answer: "
+				       "it may have all the clients that it "
+				       "can have",
+				       vm->name);
 		(void)nanosleep(&step, NULL);
+		step.tv_nsec =
+			MIN(2 * step.tv_nsec, LOCK_STEP_MAX_MS * 1000000l);
 	}
-	return err_set(e, -ETIMEDOUT, "the keeper of '%s' does not answer",
-		       vm->name);
 }
 
 /*
@@ -174,6 +184,7 @@ static int apply(struct hutch *h, const char *name, const struct ctl_msg *m,
 int kcall_await_end(const struct kcall_vm *vm, int fd, int timeout_ms,
 		    struct hutch_record **ret, struct err *e)
 {
+	const uint64_t end = deadline_in(timeout_ms);
 	auto_free char *line = NULL;
 	struct ctl_msg m;
 	int r = -EPIPE;
@@ -189,7 +200,7 @@ int kcall_await_end(const struct kcall_vm *vm, int fd, int timeout_ms,
 	if (r == -ETIMEDOUT)
 		return r;
 	/* No keeper, or none any more: the record and the lock will tell. */
-	return await_lock(vm, ret, e);
+	return await_lock(vm, end, ret, e);
 }
 
 int kcall_ended(const struct hutch_record *rec, struct err *e)

@@ -55,8 +55,12 @@ struct kcall_vm {
  * @timeout_ms:	-1: for ever
  * @ret:	The record, also if the VM has been removed meanwhile
  *
- * Return: 0; -ETIMEDOUT; -ENOENT if nothing is known, or only of another VM
- *         that has the name by now; or -errno
+ * If there is no connection, or it breaks, it waits a few seconds for the VM's
+ * end to be on record: a keeper that dies is gone by then.
+ *
+ * Return: 0; -ETIMEDOUT: time is over, or the keeper lives and has no room for
+ *         us; -ENOENT if nothing is known, or only of another VM that has the
+ *         name by now; or -errno
  */
 MUST_CHECK int kcall_await_end(const struct kcall_vm *vm, int fd,
 			       int timeout_ms, struct hutch_record **ret,

@@ -138,9 +138,9 @@ struct ask {
 };
 
 /*
- * No keeper is no error, then the record will tell.
+ * No keeper, or one with no room, is no error, then the record will tell.
  *
- * Return: 0 with *@ret the connection, or -1 if there is no keeper; -errno
+ * Return: 0 with *@ret the connection, or -1 if there is none; -errno
  */
 static int ask(struct hutch *h, const char *name, const struct ask *q, int *ret,
 	       struct err *e)
@@ -153,9 +153,46 @@ static int ask(struct hutch *h, const char *name, const struct ask *q, int *ret,
 		r = kcall_send(d.run_fd, q->verb, q->key, q->arg, e);
 		if (r >= 0)
 			*ret = r;
-		r = r == -ENOENT || r == -ECONNREFUSED ? 0 : MIN(r, 0);
+		if (r == -ENOENT || r == -ECONNREFUSED || r == -EPIPE)
+			r = 0;
 	}
 	vmdir_close(&d);
+	return MIN(r, 0);
+}
+
+/* Another one that has the name by now is not asked. */
+static int ask_vm(const struct kcall_vm *vm, const struct ask *q, int *ret,
+		  struct err *e)
+{
+	AUTO(record_freep) struct hutch_record *rec = NULL;
+	int r = vm->id ? vmdir_read(vm->h, vm->name, &rec, e) : 0;
+
+	*ret = -1;
+	if (r < 0 || (vm->id && strcmp(rec->id, vm->id) != 0))
+		return r;
+	return ask(vm->h, vm->name, q, ret, e);
+}
+
+/*
+ * A keeper that has no room for us closes the connection: we ask it again for
+ * as long as there is time, with kcall_await_end()'s waits between.
+ *
+ * @fd is -1 or under way, and stays so if the time is over.
+ */
+static int await_end_of(const struct kcall_vm *vm, const struct ask *q, int *fd,
+			uint64_t end_ns, struct hutch_record **ret,
+			struct err *e)
+{
+	int r = *fd < 0 ? ask_vm(vm, q, fd, e) : 0;
+
+	while (r == 0) {
+		r = kcall_await_end(vm, *fd, deadline_left_ms(end_ns), ret, e);
+		if (r != -ETIMEDOUT || deadline_left_ms(end_ns) == 0)
+			return r;
+		if (*fd >= 0)
+			(void)close(take_fd(fd));
+		r = ask_vm(vm, q, fd, e);
+	}
 	return r;
 }
 
@@ -165,9 +202,8 @@ static int await_end(struct hutch *h, const char *name, const struct ask *q,
 	AUTO(record_freep) struct hutch_record *rec = NULL;
 	const struct kcall_vm vm = { h, name, NULL };
 	auto_fd int fd = -1;
-	int r = ask(h, name, q, &fd, e);
+	int r = await_end_of(&vm, q, &fd, deadline_in(timeout_ms), &rec, e);
 
-	r = r < 0 ? r : kcall_await_end(&vm, fd, timeout_ms, &rec, e);
 	if (r == 0 && ret)
 		*ret = take_ptr(&rec);
 	return r;
@@ -184,8 +220,9 @@ static int ready_never(struct hutch *h, const char *name, int timeout_ms,
 	return r < 0 ? r : kcall_ended(rec, e);
 }
 
-static int await_ready(struct hutch *h, const char *name, int timeout_ms,
-		       struct hutch_record **ret, struct err *e)
+/* Once. Return: as await_ready(); -ETIMEDOUT also if there is no room. */
+static int ask_ready(struct hutch *h, const char *name, int timeout_ms,
+		     struct err *e)
 {
 	static const struct ask q = { "wait", "for", "ready" };
 	auto_free char *line = malloc(CTL_LINE_MAX);
@@ -198,8 +235,18 @@ static int await_ready(struct hutch *h, const char *name, int timeout_ms,
 	if (r < 0)
 		return r;
 	r = fd < 0 ? -EPIPE : kcall_answer(fd, timeout_ms, line, &m, e);
-	if (r == -EPIPE)
-		return ready_never(h, name, timeout_ms, e);
+	return r == -EPIPE ? ready_never(h, name, timeout_ms, e) : r;
+}
+
+static int await_ready(struct hutch *h, const char *name, int timeout_ms,
+		       struct hutch_record **ret, struct err *e)
+{
+	const uint64_t end = deadline_in(timeout_ms);
+	int r;
+
+	do
+		r = ask_ready(h, name, deadline_left_ms(end), e);
+	while (r == -ETIMEDOUT && deadline_left_ms(end) != 0);
 	return r == 0 && ret ? vmdir_read(h, name, ret, e) : r;
 }
 
@@ -234,29 +281,16 @@ static int give_record(const struct hutch_record *rec,
 	return record_parse(json, strlen(json), ret, e);
 }
 
-/* The keeper had no room for us when it started: by name, with care. */
-static int ask_again(struct hutch *h, struct hutch_vm *vm, struct err *e)
-{
-	static const struct ask q = { "wait", "for", "exit" };
-	AUTO(record_freep) struct hutch_record *rec = NULL;
-	int r = vmdir_read(h, vm->name, &rec, e);
-
-	if (r < 0 || strcmp(rec->id, vm->id) != 0)
-		return r;
-	return ask(h, vm->name, &q, &vm->keeper_fd, e);
-}
-
 int hutch_vm_wait(struct hutch *h, struct hutch_vm *vm, int timeout_ms,
 		  struct hutch_record **ret, struct hutch_err *e)
 {
+	static const struct ask q = { "wait", "for", "exit" };
 	const struct kcall_vm who = { h, vm->name, vm->id };
 	int r = 0;
 
-	if (!vm->rec && vm->keeper_fd < 0)
-		r = ask_again(h, vm, err_of(e));
-	if (r == 0 && !vm->rec)
-		r = kcall_await_end(&who, vm->keeper_fd, timeout_ms, &vm->rec,
-				    err_of(e));
+	if (!vm->rec)
+		r = await_end_of(&who, &q, &vm->keeper_fd,
+				 deadline_in(timeout_ms), &vm->rec, err_of(e));
 	if (r < 0)
 		return r;
 	if (vm->keeper_fd >= 0)

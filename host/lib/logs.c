@@ -62,7 +62,7 @@ static int start_following(struct hutch_logs *l)
 	if (r == 0)
 		r = MIN(vmwatch_dir(&l->follow, l->d.state_fd), 0);
 	if (r == 0 && l->d.run_fd >= 0)
-		l->keeper_fd = MAX(vmwatch_keeper(&l->follow, l->d.run_fd), -1);
+		vmwatch_keeper(&l->follow, l->d.run_fd, &l->keeper_fd);
 	return r;
 }
 
@@ -167,20 +167,17 @@ static bool is_of(const struct hutch_logs *l, const struct hutch_record *rec)
 	       strcmp(ours->id, rec->id) == 0;
 }
 
-/* A connection that breaks may be the keeper's lack of room: the lock tells. */
 static bool has_ended(struct hutch_logs *l)
 {
 	AUTO(record_freep) struct hutch_record *rec = NULL;
 
-	if (l->keeper_fd >= 0 && !vmwatch_ended(l->keeper_fd))
+	if (vmwatch_quiet(&l->follow, &l->keeper_fd))
 		return false;
-	if (l->keeper_fd >= 0)
-		(void)close(take_fd(&l->keeper_fd));
 	if (vmdir_read(l->h, l->d.name, &rec, NULL) < 0 ||
 	    rec->state == HUTCH_STATE_STOPPED || !is_of(l, rec))
 		return true;
-	l->keeper_fd = MAX(vmwatch_keeper(&l->follow, l->d.run_fd), -1);
-	return l->keeper_fd < 0;
+	vmwatch_keeper(&l->follow, l->d.run_fd, &l->keeper_fd);
+	return false;
 }
 
 static int next_console(struct hutch_logs *l, struct hutch_log_piece *piece)
@@ -239,11 +236,9 @@ int hutch_logs_wait(struct hutch_logs *l, struct hutch_log_piece *piece,
 
 		if (r != 0 || !l->following)
 			return r;
-		r = vmwatch_wait(&l->follow, end);
-		if (r < 0)
-			return err_set(err_of(e), r, "poll: %s", strerror(-r));
-		if (r == 0)
-			return 0;
+		r = vmwatch_wait(&l->follow, end, err_of(e));
+		if (r <= 0)
+			return r;
 	}
 }
 

@@ -2,6 +2,7 @@
 /* host/lib/names.c - see names.h, and the words of hutch.h */
 #include <errno.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -346,6 +347,19 @@ int deadline_left_ms(uint64_t end_ns)
 	if (now >= end_ns)
 		return 0;
 	return (int)MIN((end_ns - now) / NS_PER_MS + 1, (uint64_t)INT_MAX);
+}
+
+int deadline_poll(int fd, short events, uint64_t end_ns)
+{
+	struct pollfd p = { .fd = fd, .events = events };
+	int left = deadline_left_ms(end_ns), r;
+
+	if (left == 0)
+		return 0;
+	r = poll(&p, 1, left);
+	if (r < 0)
+		return errno == EINTR ? 1 : -errno;
+	return r > 0;
 }
 
 int64_t now_ns(void)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* host/lib/session.c - see session.h */
 #include <errno.h>
-#include <poll.h>
 #include <string.h>
 
 #include "common/log.h"
@@ -91,8 +90,7 @@ int session_await(struct session *s, uint64_t end_ns, struct wire_frame *ret,
 		  struct err *e)
 {
 	for (;;) {
-		int r = conn_next(&s->conn, ret, e), ms;
-		struct pollfd p = { .fd = s->conn.fd };
+		int r = conn_next(&s->conn, ret, e);
 
 		if (r == -EPIPE)
 			return session_broken(s, "it answered", e);
@@ -102,13 +100,13 @@ int session_await(struct session *s, uint64_t end_ns, struct wire_frame *ret,
 					s->name);
 		if (r != 0)
 			return MIN(r, 0);
-		ms = deadline_left_ms(end_ns);
-		if (ms == 0)
+		r = deadline_poll(s->conn.fd, conn_poll_events(&s->conn),
+				  end_ns);
+		if (r < 0)
+			return err_set(e, r, "poll: %s", strerror(-r));
+		if (r == 0)
 			return err_set(e, -ETIMEDOUT, "VM '%s' does not answer",
 				       s->name);
-		p.events = conn_poll_events(&s->conn);
-		if (poll(&p, 1, ms) < 0 && errno != EINTR)
-			return err_set(e, -errno, "poll: %s", strerror(errno));
 		(void)conn_flush(&s->conn);
 	}
 }

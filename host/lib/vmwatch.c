@@ -7,10 +7,15 @@
 #include <sys/epoll.h>
 #include <sys/inotify.h>
 #include <sys/socket.h>
+#include <sys/timerfd.h>
+#include <time.h>
 
 #include "host/lib/vmwatch.h"
 #include "host/lib/internal.h"
 #include "host/lib/kcall.h"
+
+/* In place of a connection: there was one. */
+#define BROKEN (-2)
 
 static int watch(const struct vmwatch *f, int fd)
 {
@@ -25,10 +30,13 @@ int vmwatch_open(struct vmwatch *f)
 
 	f->epfd = epoll_create1(EPOLL_CLOEXEC);
 	f->inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-	if (f->epfd < 0 || f->inotify < 0)
+	f->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (f->epfd < 0 || f->inotify < 0 || f->timer < 0)
 		r = -errno;
 	if (r == 0)
 		r = watch(f, f->inotify);
+	if (r == 0)
+		r = watch(f, f->timer);
 	if (r < 0)
 		vmwatch_close(f);
 	return r;
@@ -38,6 +46,8 @@ void vmwatch_close(struct vmwatch *f)
 {
 	if (f->inotify >= 0)
 		(void)close(take_fd(&f->inotify));
+	if (f->timer >= 0)
+		(void)close(take_fd(&f->timer));
 	if (f->epfd >= 0)
 		(void)close(take_fd(&f->epfd));
 }
@@ -60,21 +70,32 @@ void vmwatch_undir(const struct vmwatch *f, int wd)
 		(void)inotify_rm_watch(f->inotify, wd);
 }
 
-int vmwatch_keeper(const struct vmwatch *f, int run_fd)
+/* Wakes whoever waits, even if nothing happens. */
+static void set_timer(struct vmwatch *f)
 {
-	int fd = kcall_send(run_fd, "wait", "for", "exit", NULL), r;
+	static const struct itimerspec again = {
+		.it_value = { .tv_nsec = VMWATCH_AGAIN_MS * 1000000l }
+	};
 
-	if (fd < 0)
-		return fd;
-	r = watch(f, fd);
-	if (r < 0) {
-		(void)close(fd);
-		return r;
-	}
-	return fd;
+	bug_on(timerfd_settime(f->timer, 0, &again, NULL) < 0);
+	f->later = true;
 }
 
-bool vmwatch_ended(int keeper_fd)
+void vmwatch_keeper(struct vmwatch *f, int run_fd, int *keeper_fd)
+{
+	auto_fd int fd = -1;
+
+	/* It lives, so there was no room: no use to ask at once. */
+	if (*keeper_fd == -1 && !f->later)
+		fd = kcall_send(run_fd, "wait", "for", "exit", NULL);
+	*keeper_fd = -1;
+	if (fd >= 0 && watch(f, fd) == 0)
+		*keeper_fd = take_fd(&fd);
+	else if (!f->later)
+		set_timer(f);
+}
+
+static bool has_said(int keeper_fd)
 {
 	char c;
 	ssize_t n = recv(keeper_fd, &c, 1, MSG_PEEK | MSG_DONTWAIT);
@@ -82,12 +103,26 @@ bool vmwatch_ended(int keeper_fd)
 	return n >= 0 || (errno != EAGAIN && errno != EINTR);
 }
 
-bool vmwatch_clear(const struct vmwatch *f, int wd)
+bool vmwatch_quiet(struct vmwatch *f, int *keeper_fd)
+{
+	if (*keeper_fd < 0)
+		return f->later;
+	if (!has_said(*keeper_fd))
+		return true;
+	(void)close(*keeper_fd);
+	*keeper_fd = BROKEN;
+	return false;
+}
+
+bool vmwatch_clear(struct vmwatch *f, int wd)
 {
 	_Alignas(struct inotify_event) char buf[4096];
 	bool seen = false;
+	uint64_t times;
 	ssize_t n;
 
+	if (f->timer >= 0 && read(f->timer, &times, sizeof(times)) > 0)
+		f->later = false;
 	while (f->inotify >= 0 &&
 	       (n = read(f->inotify, buf, sizeof(buf))) > 0) {
 		struct inotify_event ie;
@@ -101,12 +136,9 @@ bool vmwatch_clear(const struct vmwatch *f, int wd)
 	return seen;
 }
 
-int vmwatch_wait(const struct vmwatch *f, uint64_t end_ns)
+int vmwatch_wait(const struct vmwatch *f, uint64_t end_ns, struct err *e)
 {
-	struct pollfd p = { .fd = f->epfd, .events = POLLIN };
-	int r = poll(&p, 1, deadline_left_ms(end_ns));
+	int r = deadline_poll(f->epfd, POLLIN, end_ns);
 
-	if (r < 0)
-		return errno == EINTR ? 1 : -errno;
-	return r > 0;
+	return r < 0 ? err_set(e, r, "poll: %s", strerror(-r)) : r;
 }
