@@ -60,6 +60,18 @@ static void print_policy(const struct hutch_record *rec)
 		line("on-exit", "keep");
 }
 
+/* With keep it says nothing about the VM, nor the VM's end about it. */
+static void print_main_ended(const struct hutch_record *rec)
+{
+	if (rec->main_ended_ns)
+		time_line("main-ended", rec->main_ended_ns);
+	else if (rec->on_exit == HUTCH_ON_EXIT_KEEP && rec->argv &&
+		 rec->state == HUTCH_STATE_STOPPED &&
+		 (rec->exit_code >= 0 || rec->signal) &&
+		 rec->reason != HUTCH_REASON_VMM_CRASH)
+		line("main-ended", "by the end of the VM");
+}
+
 static void print_record(const struct hutch_record *rec)
 {
 	AUTO_FREE char *command = rec->argv ? text_join(rec->argv) : NULL;
@@ -85,13 +97,14 @@ static void print_record(const struct hutch_record *rec)
 	time_line("created", rec->created_ns);
 	time_line("started", rec->started_ns);
 	time_line("ready", rec->ready_ns);
+	print_main_ended(rec);
 	time_line("ended", rec->ended_ns);
 	time_line("activity", rec->last_activity_ns);
 	if (rec->log_lost)
-		line("log-lost", "%llu bytes",
+		line("lost", "%llu bytes of output",
 		     (unsigned long long)rec->log_lost);
 	if (rec->events_lost)
-		line("events-lost", "%llu",
+		line("lost", "%llu events",
 		     (unsigned long long)rec->events_lost);
 	if (rec->keeper_pid > 0)
 		line("keeper", "%d", (int)rec->keeper_pid);

@@ -69,6 +69,9 @@ static void ended(struct keeper *k, const struct cause *c)
 		return;
 	k->main_over = true;
 	k->main_end = *c;
+	/* Not by the VM's end, nor by what it did on the way to its own. */
+	if (!k->ending)
+		k->rec->main_ended_ns = now_ns();
 	if (k->main.conn.fd >= 0 && !k->gone)
 		loop_timer_set(&k->loop, &k->main_timer,
 			       LOG_WAIT_MS * NS_PER_MS, on_log_late);

@@ -346,6 +346,9 @@ enum hutch_reason {
  * @log_lost:	Bytes of the main process's output that could not be written to
  *		the log, on a full disk and the like
  * @events_lost: Events that could not be written, likewise
+ * @main_ended_ns: The main process ended, before anything began to end the VM;
+ *		0: it has not.  So with @exit_code or @signal and 0 here the end
+ *		of the VM was what ended it
  *
  * Made by the library, which may add fields at the end.
  */
@@ -383,6 +386,7 @@ struct hutch_record {
 	int64_t last_activity_ns;
 	uint64_t log_lost;
 	uint64_t events_lost;
+	int64_t main_ended_ns;
 };
 
 /**

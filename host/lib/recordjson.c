@@ -136,6 +136,7 @@ static json_t *record_to_json(const struct hutch_record *rec)
 	PUT("last_activity", json_time(rec->last_activity_ns));
 	PUT("log_lost", json_integer((json_int_t)rec->log_lost));
 	PUT("events_lost", json_integer((json_int_t)rec->events_lost));
+	PUT("main_ended", json_time(rec->main_ended_ns));
 #undef PUT
 	if (r == 0)
 		return j;
@@ -275,6 +276,7 @@ static void fill_numbers(const json_t *j, struct hutch_record *rec)
 	rec->last_activity_ns = get_time(j, "last_activity");
 	rec->log_lost = (uint64_t)get_int(j, "log_lost", 0);
 	rec->events_lost = (uint64_t)get_int(j, "events_lost", 0);
+	rec->main_ended_ns = get_time(j, "main_ended");
 }
 
 int record_parse(const char *json, size_t len, struct hutch_record **ret,

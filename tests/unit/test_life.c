@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <time.h>
 
 #include "common/io.h"
@@ -69,6 +70,7 @@ START_TEST(on_exit_keep_leaves_the_vm_running)
 	struct hutch_record *rec;
 	struct hutch_exec *x;
 	struct host_result out;
+	int64_t main_ended;
 	struct host_env v;
 
 	o.on_exit = HUTCH_ON_EXIT_KEEP;
@@ -82,6 +84,8 @@ START_TEST(on_exit_keep_leaves_the_vm_running)
 	}
 	ck_assert_int_eq(rec->exit_code, 7);
 	ck_assert_int_eq(rec->state, HUTCH_STATE_RUNNING);
+	main_ended = rec->main_ended_ns;
+	ck_assert(main_ended >= rec->created_ns);
 	hutch_record_free(rec);
 	x = host_run(&v, 0, "say", "still here");
 	host_collect(&v, x, &out);
@@ -91,6 +95,50 @@ START_TEST(on_exit_keep_leaves_the_vm_running)
 	host_expect_reason(&v, "stopped");
 	rec = inspect(&v);
 	ck_assert_int_eq(rec->exit_code, 7);
+	ck_assert(rec->main_ended_ns == main_ended);
+	ck_assert(rec->ended_ns > main_ended);
+	hutch_record_free(rec);
+	host_env_done(&v);
+}
+END_TEST
+
+/* While the VM ends, of a guest that takes its time. */
+START_TEST(main_that_the_vm_takes_along_has_not_ended_before)
+{
+	struct hutch_start_opts o = HUTCH_START_OPTS_INIT;
+	struct hutch_record *rec;
+	struct hutch_exec *x;
+	struct host_result res;
+	struct host_env v;
+	int status;
+	pid_t pid;
+
+	host_env_init(&v);
+	o.name = "web";
+	o.on_exit = HUTCH_ON_EXIT_KEEP;
+	hutch_vm_close(host_start_with(&v, "deaf", &o));
+	ck_assert_int_eq(hutch_wait(v.h, "web", HUTCH_WAIT_READY, HOST_LONG_MS,
+				    NULL, &v.e),
+			 0);
+	pid = fork();
+	ck_assert_int_ge(pid, 0);
+	if (pid == 0)
+		_exit(hutch_stop(v.h, "web", 1000, NULL) < 0);
+	for (rec = inspect(&v); rec->state == HUTCH_STATE_RUNNING;
+	     rec = inspect(&v)) {
+		hutch_record_free(rec);
+		pause_ms(5);
+	}
+	hutch_record_free(rec);
+	x = host_run(&v, 0, "event", "1", "2", "0", "15", "main", "");
+	host_collect(&v, x, &res);
+	hutch_exec_close(x);
+	host_expect_reason(&v, "stopped");
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert_int_eq(status, 0);
+	rec = inspect(&v);
+	ck_assert_int_eq(rec->signal, 15);
+	ck_assert(rec->main_ended_ns == 0);
 	hutch_record_free(rec);
 	host_env_done(&v);
 }
@@ -385,6 +433,7 @@ START_TEST(keeper_survives_a_limit_on_files)
 END_TEST
 
 CHECK_MAIN("life", on_exit_keep_leaves_the_vm_running,
+	   main_that_the_vm_takes_along_has_not_ended_before,
 	   main_is_there_for_those_who_ask_for_it,
 	   log_has_cursors_and_all_of_a_short_life,
 	   log_is_kept_of_a_client_s_own_main_too, log_is_followed_to_the_end,

@@ -46,6 +46,7 @@ static struct hutch_record *make(const char *name)
 	rec->last_activity_ns = 1769860800923456789;
 	rec->log_lost = 1ull << 40;
 	rec->events_lost = 3;
+	rec->main_ended_ns = 1769860800999999999;
 	ck_assert_int_eq(record_set(&rec->boot_id, "b-1"), 0);
 	return rec;
 }
@@ -96,6 +97,7 @@ START_TEST(record_comes_back_as_it_was)
 	ck_assert(b->last_activity_ns == a->last_activity_ns);
 	ck_assert_uint_eq(b->log_lost, 1ull << 40);
 	ck_assert_uint_eq(b->events_lost, 3);
+	ck_assert(b->main_ended_ns == a->main_ended_ns);
 	hutch_record_free(a);
 	hutch_record_free(b);
 	(void)close(dirfd);
