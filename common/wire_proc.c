@@ -24,6 +24,8 @@ int wire_attach_parse(const void *p, size_t len, struct msg_attach *ret,
 	if (ret->flags & ~WIRE_ATTACH_FLAGS)
 		return wire_bad_flags(e, "ATTACH",
 				      ret->flags & ~WIRE_ATTACH_FLAGS);
+	if (ret->stdout_from > INT64_MAX || ret->stderr_from > INT64_MAX)
+		return err_set(e, -EBADMSG, "ATTACH: a cursor is too large");
 	if (!words_name_ok(ret->id))
 		return wire_no_name(e, "ATTACH");
 	return 0;

@@ -30,8 +30,8 @@ _Static_assert(sizeof(struct wire_attach) == 24, "wire layout is ABI");
 
 /**
  * struct msg_attach - ATTACH
- * @stdout_from:	Cursor of the first byte wanted; one beyond the end
- *		is the end
+ * @stdout_from:	Cursor of the first byte wanted, below 2^63, as @stderr_from;
+ *		one beyond the end is the end
  */
 struct msg_attach {
 	uint32_t flags;

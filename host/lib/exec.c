@@ -151,6 +151,8 @@ static int check_attach(const struct hutch_attach_opts *o, const char *name,
 	if (r == 0 && (o->flags & ~known))
 		r = err_set(e, -EINVAL, "attach: unknown flags %#x",
 			    o->flags & ~known);
+	if (r == 0 && MAX(o->stdout_from, o->stderr_from) > INT64_MAX)
+		r = err_set(e, -EINVAL, "attach: a cursor is below 2^63");
 	if (r == 0 && proc)
 		r = session_check_proc(proc, e);
 	return r;

@@ -756,7 +756,8 @@ HUTCH_API int hutch_exec_close_output(struct hutch_exec *x,
  * struct hutch_attach_opts - How to attach to a process
  * @size:	sizeof(struct hutch_attach_opts)
  * @flags:	HUTCH_ATTACH_*
- * @stdout_from: Cursor to replay from; one beyond the end is the end
+ * @stdout_from: Cursor to replay from, below 2^63; one beyond the end is the
+ *		end
  * @stderr_from: Likewise
  */
 struct hutch_attach_opts {

@@ -244,6 +244,10 @@ def bad_requests():
     yield "a great weight", c.hello() + c.exec_request([b"true"],
                                                        cpu_weight=10001)
     yield "ATTACH with unknown flags", c.hello() + c.attach_request(b"x", 0x40)
+    yield "a stdout cursor of 2^63", c.hello() + c.attach_request(
+        b"x", 0, 1 << 63)
+    yield "a stderr cursor of 2^63", c.hello() + c.attach_request(
+        b"x", 0, 0, 1 << 63)
     yield "LIST with unknown flags", c.hello() + c.frame(
         "LIST", struct.pack("<II", 2, 0) + c.string(b""))
     for signal in (0, 65):

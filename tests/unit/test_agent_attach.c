@@ -95,7 +95,7 @@ START_TEST(background_output_is_replayed_from_any_cursor)
 
 	/* Past the end there is nothing, and that is no error. */
 	o = (struct outcome){ .out.skip = 4, .err.skip = 4 };
-	attach(&k, "job", 0, UINT64_MAX, &o);
+	attach(&k, "job", 0, INT64_MAX, &o);
 	ck_assert(o.exited && !o.out.len && !o.err.len);
 	kit_done(&k);
 }

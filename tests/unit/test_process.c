@@ -49,6 +49,7 @@ END_TEST
 
 START_TEST(attach_from_a_cursor_gives_the_rest)
 {
+	struct hutch_attach_opts past = HUTCH_ATTACH_OPTS_INIT;
 	struct host_result res;
 	struct hutch_exec *x;
 	struct host_env v;
@@ -74,6 +75,10 @@ START_TEST(attach_from_a_cursor_gives_the_rest)
 	ck_assert_str_eq(res.out, "");
 	ck_assert_str_eq(res.err, "oops");
 	hutch_exec_close(x);
+	/* One that the protocol has no room for is not sent. */
+	past.stderr_from = 1ull << 63;
+	ck_assert_int_eq(hutch_attach(v.h, "web", "job", &past, &x, &v.e),
+			 -EINVAL);
 	host_down(&v);
 }
 END_TEST

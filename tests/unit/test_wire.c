@@ -515,6 +515,8 @@ START_TEST(one_wrong_field_is_refused_by_name)
 		{ WIRE_EVENT, 28, '.', "not a name" },
 		{ WIRE_ATTACH, 0, 0x40, "unknown flags 0x40" },
 		{ WIRE_ATTACH, 4, 1, "reserved" },
+		{ WIRE_ATTACH, 15, 0x80, "a cursor is too large" },
+		{ WIRE_ATTACH, 23, 0x80, "a cursor is too large" },
 		{ WIRE_ATTACH, 28, '.', "not a name" },
 		{ WIRE_LIST, 0, 2, "unknown flags" },
 		{ WIRE_LIST, 4, 1, "reserved" },
