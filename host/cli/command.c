@@ -87,7 +87,8 @@ static int read_process(const struct command_opts *o, struct command *cmd,
 	cmd->ring = (uint32_t)ring;
 	if (r == 0)
 		r = value_choice("--keep", o->keep, keeps, &head, e);
-	cmd->flags |= head ? HUTCH_EXEC_KEEP_HEAD : 0;
+	cmd->flags |= (head ? HUTCH_EXEC_KEEP_HEAD : 0) |
+		      (o->clear_env ? HUTCH_EXEC_CLEAR_ENV : 0);
 	if (r == 0)
 		r = keys_parse(&cmd->keys,
 			       o->detach_keys ? o->detach_keys : KEYS_DEFAULT,

@@ -37,6 +37,7 @@ struct command_opts {
 	const char *keep;
 	const char *ring;
 	const char *detach_keys;
+	bool clear_env;
 };
 
 #define COMMAND_OFF(field) offsetof(struct command_opts, field)
@@ -82,6 +83,8 @@ struct command_opts {
 	  "keep no record and no logs when it ends" }
 
 #define COMMAND_EXEC_OPTS \
+	{ "clear-env", 0, OPT_FLAG, COMMAND_OFF(clear_env), NULL, \
+	  "only PATH, HOME, TERM and what --env says" }, \
 	{ "detach", 'd', OPT_FLAG, COMMAND_OFF(detach), NULL, \
 	  "leave it running and print its id" }, \
 	{ "name", 0, OPT_STR, COMMAND_OFF(name), "ID", \

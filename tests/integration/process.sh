@@ -151,6 +151,10 @@ test_environment_follows_the_user() {
 	is '1300 1301' "$(tail -n 1 "$out")" "groups of dev"
 	expect 0 hutch exec --user 1200 v -- sh -c 'id -g; echo $HOME'
 	is '1300 /home/dev' "$(tr '\n' ' ' <"$out" | sed 's/ $//')" "of 1200"
+	# shellcheck disable=SC2016 # the shell in the VM expands it
+	expect 0 hutch exec --clear-env -e Y=own v -- sh -c \
+		'echo ${X:-none} ${USER:-none} $Y $HOME ${PATH:+path}'
+	is 'none none own /root path' "$(cat "$out")" "a cleared one"
 	refused 125 '4711' hutch exec --user 4711 v -- true
 	expect 0 hutch exec --user 4711:4712 v -- id -g
 	is 4712 "$(cat "$out")" "group of 4711:4712"

@@ -118,6 +118,24 @@ START_TEST(detached_exec_prints_the_id)
 }
 END_TEST
 
+START_TEST(exec_with_a_cleared_environment_says_so)
+{
+	const struct hutch_exec_event ev = { .kind = HUTCH_EXEC_STARTED,
+					     .id = "p1" };
+	const struct fake_vm vm = { .ev = &ev, .n_ev = 1 };
+
+	fake_vm_set(&vm);
+	ck_assert_int_eq(
+		fake_vm_cli("exec", "-d", "--clear-env", "web", "x", NULL), 0);
+	ck_assert_str_eq(fake_vm_calls(),
+			 "exec web - flags 0xa0 memory 0 ring 0 pids 0 weight "
+			 "0 timeout 0\n");
+	/* The VM's own are those of run and start. */
+	ck_assert_int_eq(fake_vm_cli("run", "--clear-env", "--", "x", NULL),
+			 125);
+}
+END_TEST
+
 START_TEST(detached_exec_takes_no_input_that_is_there)
 {
 	const struct hutch_exec_event ev = { .kind = HUTCH_EXEC_STARTED,
@@ -365,5 +383,6 @@ CHECK_MAIN("cli_verbs", kill_of_a_name_is_the_vm, kill_of_a_process_is_its_tree,
 	   run_that_keeps_its_vm_has_no_lifeline,
 	   run_that_failed_says_whether_its_vm_stays,
 	   h_is_no_help_where_it_is_the_hostname,
+	   exec_with_a_cleared_environment_says_so,
 	   detached_exec_takes_no_input_that_is_there, ps_lists_how_each_is,
 	   ids_of_a_guest_do_a_terminal_no_harm)
