@@ -125,6 +125,11 @@ static int take_value(struct parse *p, const struct opt *o, const char *value)
 	if (!*p->arg)
 		return refuse(p, "--%s needs a value: --%s %s", o->name,
 			      o->name, o->arg);
+	if (!strcmp(*p->arg, "--"))
+		return refuse(p,
+			      "--%s needs a value, and '--' ends the options: "
+			      "--%s %s",
+			      o->name, o->name, o->arg);
 	return set_value(p, o, *p->arg++);
 }
 
@@ -166,7 +171,8 @@ static int parse_letters(struct parse *p, const char *word)
 		if (*s == '=')
 			s++;
 		/* Who wrote -h may have meant something else. */
-		if (o->letter == 'h' && !*s && !*p->arg)
+		if (o->letter == 'h' && !*s &&
+		    (!*p->arg || !strcmp(*p->arg, "--")))
 			return refuse(p,
 				      "-h is --%s %s here: --help prints the "
 				      "options",

@@ -161,6 +161,7 @@ START_TEST(refusals_say_what_and_suggest)
 	static const struct {
 		const char *word;
 		const char *sentence;
+		const char *next;
 	} bad[] = {
 		{ "--memroy=1G", "unknown option '--memroy': did you mean "
 				 "'--memory'?" },
@@ -172,6 +173,14 @@ START_TEST(refusals_say_what_and_suggest)
 		{ "-ix", "unknown option '-x' in '-ix': --help lists them" },
 		{ "--memory", "--memory needs a value: --memory SIZE" },
 		{ "-m", "--memory needs a value: --memory SIZE" },
+		{ "--memory",
+		  "--memory needs a value, and '--' ends the options: "
+		  "--memory SIZE",
+		  "--" },
+		{ "-im",
+		  "--memory needs a value, and '--' ends the options: "
+		  "--memory SIZE",
+		  "--" },
 		{ "--tty=maybe", "--tty takes no value: 'maybe'" },
 		{ "--\033[31m", "unknown option '--\\e[31m': --help lists "
 				"them" },
@@ -179,7 +188,7 @@ START_TEST(refusals_say_what_and_suggest)
 
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
 		struct opts o = { 0 };
-		const char *const words[] = { bad[i].word, NULL };
+		const char *const words[] = { bad[i].word, bad[i].next, NULL };
 		struct opt_words w;
 
 		ck_assert_int_eq(opt_parse(&anywhere, words, &o, &w), -EINVAL);

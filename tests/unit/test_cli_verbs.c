@@ -309,6 +309,11 @@ START_TEST(h_is_no_help_where_it_is_the_hostname)
 		"start", "-h", "web");
 	REFUSED("run: -h is --hostname NAME here: --help prints the options",
 		"run", "-h");
+	REFUSED("run: -h is --hostname NAME here: --help prints the options",
+		"run", "-h", "--", "x");
+	REFUSED("run: --hostname needs a value, and '--' ends the options: "
+		"--hostname NAME",
+		"run", "--hostname", "--", "x");
 }
 END_TEST
 
