@@ -38,7 +38,8 @@ void events_tell(struct agent *a, const struct msg_event *m)
 
 static uint32_t busy_now(const struct agent *a)
 {
-	return (a->n_clients ? WIRE_BUSY_CLIENT : 0) |
+	return (a->n_clients || !list_empty(&a->waiting) ? WIRE_BUSY_CLIENT
+							 : 0) |
 	       (a->n_live ? WIRE_BUSY_PROCESS : 0);
 }
 

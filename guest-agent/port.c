@@ -6,6 +6,7 @@
 
 #include "guest-agent/agent.h"
 #include "guest-agent/conn.h"
+#include "guest-agent/events.h"
 #include "guest-agent/port.h"
 #include "guest-agent/process.h"
 
@@ -116,6 +117,7 @@ void port_wait(struct conn *c, struct proc *p, const struct msg_wait_port *m)
 	c->port = m->port;
 	c->proc = p;
 	list_add_tail(&a->waiting, &c->waiting);
+	events_touch(a);
 	/* Who comes new is answered at once, and for a while soon. */
 	a->port_look_ns = PORT_LOOK_MIN_NS / 2;
 	loop_timer_set(&a->loop, &a->port_timer, 0, on_timer);
@@ -127,6 +129,7 @@ void port_leave(struct conn *c)
 		return;
 	list_del(&c->waiting);
 	c->proc = NULL;
+	events_touch(c->a);
 }
 
 static struct conn *waiter_of(const struct proc *p)
@@ -150,6 +153,7 @@ void port_ended(struct proc *p)
 		list_del(&c->waiting);
 		proc_send_exit(c);
 		c->proc = NULL;
+		events_touch(p->a);
 	}
 }
 

@@ -14,6 +14,7 @@
 #include "guest-agent/layout.h"
 #include "guest-agent/port.h"
 #include "guest-agent/process.h"
+#include "guest-agent/table.h"
 #include "tests/lib/agent_kit.h"
 #include "tests/lib/check_main.h"
 
@@ -593,6 +594,46 @@ START_TEST(events_tell_starts_ends_and_busyness)
 }
 END_TEST
 
+START_TEST(client_that_waits_for_a_port_makes_busy)
+{
+	struct msg_event m;
+	struct wire_frame f;
+	struct client ev, c;
+	struct kit k;
+
+	kit_init(&k);
+	client_open(&ev, &k, true);
+	client_empty(&ev, WIRE_EVENTS);
+	client_want(&ev, WIRE_HELLO, &f);
+	want_event(&ev, WIRE_EVENT_BUSY, &m);
+	ck_assert_uint_eq(m.value, 0);
+
+	/* TCP port 1 has nobody, in a test as elsewhere. */
+	client_open(&c, &k, true);
+	client_wait_port(&c, 1, "");
+	want_event(&ev, WIRE_EVENT_BUSY, &m);
+	ck_assert_uint_eq(m.value, WIRE_BUSY_CLIENT);
+	client_close(&c);
+	want_event(&ev, WIRE_EVENT_BUSY, &m);
+	ck_assert_uint_eq(m.value, 0);
+
+	/* Of a process that ends: neither of them is left. */
+	background(&k, &(struct msg_exec){ .id = "job" }, "exec sleep 1000");
+	client_open(&c, &k, true);
+	client_wait_port(&c, 1, "job");
+	do
+		want_event(&ev, WIRE_EVENT_BUSY, &m);
+	while (m.value != (WIRE_BUSY_CLIENT | WIRE_BUSY_PROCESS));
+	ck_assert_int_eq(kill(table_find(&k.a, "job")->pid, SIGKILL), 0);
+	do
+		want_event(&ev, WIRE_EVENT_BUSY, &m);
+	while (m.value != 0);
+	client_close(&c);
+	client_close(&ev);
+	kit_done(&k);
+}
+END_TEST
+
 START_TEST(events_that_nobody_reads_do_not_pile_up_but_the_last_comes)
 {
 	struct msg_event m;
@@ -774,6 +815,7 @@ CHECK_MAIN("agent_manage", list_tells_of_a_process_what_there_is_to_tell,
 	   port_is_not_waited_for_when_its_process_cannot_start,
 	   port_of_a_line_is_that_of_a_listener,
 	   events_tell_starts_ends_and_busyness,
+	   client_that_waits_for_a_port_makes_busy,
 	   events_that_nobody_reads_do_not_pile_up_but_the_last_comes,
 	   busyness_that_was_missed_is_told_when_it_can_be, limits_need_cgroups,
 	   cgroup_name_that_is_taken_is_passed_over,
