@@ -24,16 +24,22 @@ static const struct opt attach_opts[] = {
 	OPT_END,
 };
 
-/* Return: 0 or -errno; *@ret: whether the process has a terminal. */
-static int has_terminal(struct cli *c, const char *vm, const char *proc,
-			bool *ret, struct hutch_err *e)
+/*
+ * Whether the process has a terminal, and how much it has written so far.  What
+ * comes from now on nobody else may have answered.
+ *
+ * Return: 0 or -errno
+ */
+static int look_at(struct cli *c, const char *vm, const char *proc,
+		   bool *ret_tty, uint64_t *ret_total, struct hutch_err *e)
 {
 	struct hutch_process **list = NULL;
 	int r = hutch_processes(c->h, vm, proc, 0, &list, e);
 
 	if (r < 0)
 		return r;
-	*ret = list[0] && list[0]->tty;
+	*ret_tty = list[0] && list[0]->tty;
+	*ret_total = list[0] ? list[0]->stdout_total : 0;
 	hutch_processes_free(list);
 	return 0;
 }
@@ -66,6 +72,7 @@ static int cmd_attach(struct cli *c, const void *opts,
 	struct stream_end end;
 	struct hutch_err e = { 0 };
 	struct keys keys;
+	uint64_t total = 0;
 	bool tty = false;
 	int r;
 
@@ -76,11 +83,12 @@ static int cmd_attach(struct cli *c, const void *opts,
 	if (r != 0)
 		return r;
 	if ((!proc && names_main(c, vm, &proc, &e) < 0) ||
-	    has_terminal(c, vm, proc, &tty, &e) < 0)
+	    look_at(c, vm, proc, &tty, &total, &e) < 0)
 		return cli_fail(c, &e);
 	so.json = c->json;
 	so.tty = tty && so.in && !so.json && isatty(STDIN_FILENO);
 	so.keys = so.tty ? &keys : NULL;
+	so.past = tty && isatty(STDOUT_FILENO) ? total : 0;
 	join(c, vm, proc, &so, tty, &end);
 	/* Whose reader has gone away needs no advice. */
 	if (end.gave_up && end.gave_up != SIGPIPE && end.id[0])

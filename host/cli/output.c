@@ -65,6 +65,27 @@ static void put_json(struct output *o, unsigned int i,
 		put(o, 0, lines, n);
 }
 
+/* A terminal is shown it: it has answered what it was asked then. */
+static void put_past(struct output *o, const struct hutch_exec_event *ev)
+{
+	AUTO_FREE char *shown = malloc(ev->len + REPLAY_HOLD_MAX);
+
+	if (!shown)
+		check(o, 0, -ENOMEM);
+	else
+		put(o, 0, shown,
+		    replay_pass(&o->replay, ev->cursor, ev->data, ev->len,
+				shown));
+}
+
+static void put_stdout(struct output *o, const struct hutch_exec_event *ev)
+{
+	if (ev->cursor < o->replay.until || o->replay.n)
+		put_past(o, ev);
+	else
+		put(o, 0, ev->data, ev->len);
+}
+
 static void say_truncated(const struct output *o,
 			  const struct hutch_exec_event *ev)
 {
@@ -82,7 +103,7 @@ void output_event(struct output *o, const struct hutch_exec_event *ev)
 	if (o->json)
 		put_json(o, 0, ev);
 	else if (ev->kind == HUTCH_EXEC_STDOUT)
-		put(o, 0, ev->data, ev->len);
+		put_stdout(o, ev);
 	else if (ev->kind == HUTCH_EXEC_STDERR)
 		put(o, 1, ev->data, ev->len);
 	else if (ev->kind == HUTCH_EXEC_TRUNCATED)
@@ -96,8 +117,12 @@ void output_flush(struct output *o, unsigned int i)
 
 void output_end(struct output *o, unsigned int i)
 {
+	char held[REPLAY_HOLD_MAX];
+
 	if (o->json)
 		put_json(o, i, NULL);
+	else if (i == 0 && o->replay.n)
+		put(o, 0, held, replay_release(&o->replay, held));
 }
 
 void output_tell(struct output *o, struct hutch_exec *x)

@@ -7,6 +7,7 @@
 
 #include "host/cli/base.h"
 #include "host/cli/event.h"
+#include "host/cli/replay.h"
 #include "host/cli/sink.h"
 #include "host/lib/hutch.h"
 
@@ -14,6 +15,7 @@
  * struct output - Both streams
  * @json:	They go to standard output as events (docs/json.md)
  * @raw:	Standard error is a terminal in raw mode
+ * @replay:	What of stdout is of the past
  * @close:	Per stream: that nobody reads it is still to be told
  * @error:	-errno of our own writing, other than -EPIPE; or 0
  */
@@ -22,6 +24,7 @@ struct output {
 	struct event_text text[2];
 	bool json;
 	bool raw;
+	struct replay replay;
 	bool close[2];
 	int error;
 };
@@ -41,7 +44,7 @@ void output_event(struct output *o, const struct hutch_exec_event *ev);
 /** output_flush() - Go on writing to sink @i, after poll() */
 void output_flush(struct output *o, unsigned int i);
 
-/** output_end() - A character of stream @i whose end never came, as bytes */
+/** output_end() - What is held of stream @i for its rest, which never came */
 void output_end(struct output *o, unsigned int i);
 
 /** output_tell() - Tell the guest which streams nobody reads */

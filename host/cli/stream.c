@@ -370,6 +370,7 @@ void stream_run(struct hutch_exec *x, const struct stream_opts *o,
 	s->term.fd = o->tty ? STDIN_FILENO : -1;
 	(void)signal(SIGPIPE, SIG_IGN);
 	output_open(&s->out, o->json);
+	s->out.replay.until = o->past;
 	join(s);
 	ret->write_error = s->out.error;
 	output_close(&s->out);

@@ -19,6 +19,7 @@
 #define HUTCH_CLI_STREAM_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "host/cli/base.h"
 #include "host/cli/keys.h"
@@ -30,6 +31,7 @@
  * @tty:	The command has a terminal of its own
  * @json:	Write events (docs/json.md), not bytes
  * @watch:	It is not ours: no signal is passed on, we leave instead
+ * @past:	Cursor of stdout: what is before it a terminal is shown anew
  * @keys:	That leave it, from standard input; NULL for none
  */
 struct stream_opts {
@@ -37,6 +39,7 @@ struct stream_opts {
 	bool tty;
 	bool json;
 	bool watch;
+	uint64_t past;
 	const struct keys *keys;
 };
 

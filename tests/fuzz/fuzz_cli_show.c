@@ -4,7 +4,9 @@
  *
  * Input: one byte, columns to show; one byte, in pieces of how many bytes it
  * comes; the bytes.  What is shown holds nothing a terminal would obey and
- * fits; the events of JSON, read back, are the bytes that went in.
+ * fits; the events of JSON, read back, are the bytes that went in.  What a
+ * terminal is shown of the past does not depend on the pieces, and has no
+ * question that a second look would find.
  */
 #include <jansson.h>
 #include <locale.h>
@@ -13,6 +15,7 @@
 
 #include "common/base.h"
 #include "host/cli/event.h"
+#include "host/cli/replay.h"
 #include "host/cli/text.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -130,6 +133,44 @@ static void events(const uint8_t *data, size_t len, size_t piece)
 	free(back);
 }
 
+static size_t replay(const char *data, size_t len, size_t piece, char *out)
+{
+	struct replay r = { .until = len };
+	size_t n = 0;
+
+	for (size_t i = 0; i < len; i += piece) {
+		size_t k = MIN(piece, len - i);
+		char *copy = malloc(k), *shown = malloc(k + REPLAY_HOLD_MAX);
+		size_t got;
+
+		bug_on(!copy || !shown);
+		memcpy(copy, data + i, k);
+		got = replay_pass(&r, i, copy, k, shown);
+		memcpy(out + n, shown, got);
+		n += got;
+		free(copy);
+		free(shown);
+	}
+	bug_on(r.n);
+	return n;
+}
+
+static void past(const char *data, size_t len, size_t piece)
+{
+	char *once = malloc(len + 1), *other = malloc(len + 1);
+	size_t n;
+
+	bug_on(!once || !other);
+	n = replay(data, len, len, once);
+	bug_on(n > len);
+	bug_on(replay(data, len, piece, other) != n ||
+	       memcmp(once, other, n) != 0);
+	bug_on(n &&
+	       (replay(once, n, n, other) != n || memcmp(once, other, n) != 0));
+	free(once);
+	free(other);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	if (len < 3 || len > IN_MAX)
@@ -138,5 +179,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	show(data + 2, len - 2, data[0], ROOM_MIN + data[1]);
 	show(data + 2, len - 2, SIZE_MAX, 4 * len + ROOM_MIN);
 	events(data + 2, len - 2, data[1] % 64 + 1u);
+	past((const char *)data + 2, len - 2, data[1] % 64 + 1u);
 	return 0;
 }

@@ -45,6 +45,27 @@ START_TEST(streams_and_code_come_back_apart)
 }
 END_TEST
 
+/* The last sequence is cut by the end of the stream. */
+START_TEST(output_of_the_past_has_no_questions)
+{
+	struct run run = { .script = "printf 'a\\033[6nb\\033['", .o.past = 9 };
+	char text[LINE_ROOM];
+	int out[2];
+	pid_t pid;
+
+	stream_kit_pipe(out);
+	run.fd[0] = -1;
+	run.fd[1] = out[1];
+	run.fd[2] = -1;
+	pid = stream_kit_start(&run);
+	(void)close(out[1]);
+	(void)stream_kit_read_all(out[0], text, sizeof(text));
+	ck_assert_int_eq(stream_kit_finish(pid), 0);
+	ck_assert_str_eq(text, "ab\033[");
+	(void)close(out[0]);
+}
+END_TEST
+
 /* A temporary file of BULK bytes that differ. */
 static int bulk_file(void)
 {
@@ -393,6 +414,7 @@ START_TEST(who_only_watches_leaves_with_its_reader)
 END_TEST
 
 CHECK_MAIN("cli_stream", streams_and_code_come_back_apart,
+	   output_of_the_past_has_no_questions,
 	   input_of_a_file_comes_back_through_a_pipe,
 	   output_to_a_socket_and_a_file_is_whole,
 	   without_i_the_command_reads_nothing,
