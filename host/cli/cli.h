@@ -105,6 +105,9 @@ int cli_usage(const struct cli *c, const char *fmt, ...) PRINTF(2, 3);
 /** cli_warn() - "hutch: " and one sentence on stderr */
 void cli_warn(const char *fmt, ...) PRINTF(1, 2);
 
+/** cli_warn_after() - The same, behind what margin_break() says */
+void cli_warn_after(const char *before, const char *sentence);
+
 /** cli_json() - A document on stdout, for people's eyes too */
 struct jsonw cli_json(void);
 

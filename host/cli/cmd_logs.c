@@ -169,6 +169,7 @@ static int cmd_logs(struct cli *c, const void *opts, const struct opt_words *w)
 
 	if (r != 0)
 		return r;
+	margin_init(&p.margin, STDOUT_FILENO, STDERR_FILENO);
 	if (read_since(o->since, p.next, &e) < 0)
 		return cli_fail(c, &e);
 	r = cli_open(c);

@@ -12,6 +12,7 @@ void output_open(struct output *o, bool json)
 	*o = (struct output){ .json = json };
 	sink_open(&o->sink[0], STDOUT_FILENO);
 	sink_open(&o->sink[1], STDERR_FILENO);
+	margin_init(&o->margin, STDOUT_FILENO, STDERR_FILENO);
 }
 
 void output_close(struct output *o)
@@ -43,6 +44,7 @@ static void put(struct output *o, unsigned int i, const void *p, size_t len)
 	bool worked = o->sink[i].error == 0;
 	int r = sink_put(&o->sink[i], p, len);
 
+	margin_wrote(&o->margin, i, p, len);
 	if (worked)
 		check(o, i, r);
 }
@@ -86,8 +88,7 @@ static void put_stdout(struct output *o, const struct hutch_exec_event *ev)
 		put(o, 0, ev->data, ev->len);
 }
 
-static void say_truncated(const struct output *o,
-			  const struct hutch_exec_event *ev)
+static void say_truncated(struct output *o, const struct hutch_exec_event *ev)
 {
 	char line[EVENT_SENTENCE_MAX];
 
@@ -95,7 +96,7 @@ static void say_truncated(const struct output *o,
 	if (o->raw)
 		(void)fprintf(stderr, "\r\nhutch: %s\r\n", line);
 	else
-		cli_warn("%s", line);
+		cli_warn_after(margin_break(&o->margin), line);
 }
 
 void output_event(struct output *o, const struct hutch_exec_event *ev)

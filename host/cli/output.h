@@ -7,6 +7,7 @@
 
 #include "host/cli/base.h"
 #include "host/cli/event.h"
+#include "host/cli/margin.h"
 #include "host/cli/replay.h"
 #include "host/cli/sink.h"
 #include "host/lib/hutch.h"
@@ -24,6 +25,7 @@ struct output {
 	struct event_text text[2];
 	bool json;
 	bool raw;
+	struct margin margin;
 	struct replay replay;
 	bool close[2];
 	int error;

@@ -36,6 +36,7 @@ static void put_bytes(struct print *p, unsigned int i,
 		s += n;
 		len -= n;
 	}
+	margin_wrote(&p->margin, i, ev->data, ev->len);
 	/* Keeps the order of the two where they meet in a terminal. */
 	(void)fflush(out);
 }
@@ -49,7 +50,7 @@ void print_event(struct print *p, const struct hutch_exec_event *ev)
 		event_put(&j, p->text, ev);
 	} else if (ev->kind == HUTCH_EXEC_TRUNCATED) {
 		event_truncated_text(line, ev);
-		cli_warn("%s", line);
+		cli_warn_after(margin_break(&p->margin), line);
 	} else if (ev->kind == HUTCH_EXEC_STDOUT ||
 		   ev->kind == HUTCH_EXEC_STDERR) {
 		put_bytes(p, ev->kind == HUTCH_EXEC_STDERR, ev);

@@ -7,6 +7,7 @@
 
 #include "host/cli/base.h"
 #include "host/cli/event.h"
+#include "host/cli/margin.h"
 #include "host/lib/hutch.h"
 
 /**
@@ -15,6 +16,7 @@
  * @timestamps:	The time in front of each line
  * @next:	Cursor in each stream that comes next
  * @in_line:	Per stream: its last line is not complete
+ * @margin:	Of margin_init()
  */
 struct print {
 	bool json;
@@ -22,6 +24,7 @@ struct print {
 	uint64_t next[2];
 	struct event_text text[2];
 	bool in_line[2];
+	struct margin margin;
 };
 
 /** print_event() - Bytes of a stream, or that some are lost */

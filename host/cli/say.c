@@ -21,6 +21,11 @@ void cli_warn(const char *fmt, ...)
 	(void)fprintf(stderr, "hutch: %s\n", line);
 }
 
+void cli_warn_after(const char *before, const char *sentence)
+{
+	(void)fprintf(stderr, "%shutch: %s\n", before, sentence);
+}
+
 const char *cli_errno_name(int code)
 {
 	const char *name = strerrorname_np(code < 0 ? -code : code);
