@@ -301,10 +301,11 @@ int wire_process_parse(const void *p, size_t len, struct msg_process *ret,
 		.attached = le32_get(w->attached),
 		.argc = le32_get(w->argc),
 		.envc = le32_get(w->envc),
+		.grace_ms = le32_get(w->grace_ms),
 	};
-	if (le32_get(w->reserved))
-		return wire_reserved_set(e, "PROCESS");
-	r = process_check(ret, e);
+	r = wire_grace_check("PROCESS", ret->grace_ms, e);
+	if (r == 0)
+		r = process_check(ret, e);
 	return r < 0 ? r : process_parse_strings(&rd, ret, e);
 }
 
@@ -344,7 +345,7 @@ void wire_process_put(struct wr *wr, const struct msg_process *m)
 	wr_le32(wr, m->attached);
 	wr_le32(wr, m->argc);
 	wr_le32(wr, m->envc);
-	wr_le32(wr, 0);
+	wr_le32(wr, m->grace_ms);
 	wr_str(wr, m->id);
 	wr_str(wr, m->user);
 	wr_str(wr, m->cwd);

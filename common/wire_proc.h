@@ -152,7 +152,7 @@ struct wire_process {
 	le32 attached;
 	le32 argc;
 	le32 envc;
-	le32 reserved;
+	le32 grace_ms;
 };
 _Static_assert(sizeof(struct wire_process) == 104, "wire layout is ABI");
 
@@ -160,6 +160,7 @@ _Static_assert(sizeof(struct wire_process) == 104, "wire layout is ABI");
  * struct msg_process - PROCESS
  * @how:	As in EXIT; 0 while it runs, as @value and @end_ns
  * @flags:	WIRE_EXIT_* and WIRE_PROC_*
+ * @timeout_ms:	As EXEC gave it, as @grace_ms
  * @stdout_cut:	Bytes of @stdout_total that can no longer be had
  * @memory:	Limits as EXEC gave them, and @cpu_weight
  * @attached:	Clients, the foreground one too
@@ -188,6 +189,7 @@ struct msg_process {
 	uint32_t attached;
 	uint32_t argc;
 	uint32_t envc;
+	uint32_t grace_ms;
 	const char *id;
 	const char *user;
 	const char *cwd;

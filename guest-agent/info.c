@@ -9,6 +9,8 @@
 #include "guest-agent/info.h"
 #include "guest-agent/process.h"
 
+#define NS_PER_MS 1000000ull
+
 /* How many of @n strings fit in @max bytes on the wire; what they take. */
 static uint32_t fitting(const char **v, uint32_t n, size_t max, size_t *ret)
 {
@@ -167,6 +169,7 @@ ptrdiff_t info_put(const struct proc *p, uint32_t flags, void *buf)
 		.cpu_weight = info->cpu_weight,
 		.attached = p->n_clients,
 		.argc = info->argc,
+		.grace_ms = (uint32_t)(p->grace_ns / NS_PER_MS),
 		.id = p->id,
 		.user = info->user,
 		.cwd = info->cwd,

@@ -24,34 +24,49 @@ static const struct opt attach_opts[] = {
 	OPT_END,
 };
 
-/*
- * Whether the process has a terminal, and how much it has written so far.  What
- * comes from now on nobody else may have answered.
- *
- * Return: 0 or -errno
+/**
+ * struct look - What a process is like, before we join it
+ * @total:	Bytes of stdout so far: what comes from now on nobody else may
+ *		have answered
  */
+struct look {
+	bool tty;
+	uint64_t total;
+	uint64_t timeout_ms;
+	unsigned int grace_ms;
+};
+
+/* Return: 0 or -errno. */
 static int look_at(struct cli *c, const char *vm, const char *proc,
-		   bool *ret_tty, uint64_t *ret_total, struct hutch_err *e)
+		   struct look *ret, struct hutch_err *e)
 {
 	struct hutch_process **list = NULL;
 	int r = hutch_processes(c->h, vm, proc, 0, &list, e);
 
 	if (r < 0)
 		return r;
-	*ret_tty = list[0] && list[0]->tty;
-	*ret_total = list[0] ? list[0]->stdout_total : 0;
+	if (list[0])
+		*ret = (struct look){
+			.tty = list[0]->tty,
+			.total = list[0]->stdout_total,
+			.timeout_ms = list[0]->timeout_ms,
+			.grace_ms = list[0]->grace_ms,
+		};
 	hutch_processes_free(list);
 	return 0;
 }
 
 static void join(struct cli *c, const char *vm, const char *proc,
-		 const struct stream_opts *so, bool tty, struct stream_end *ret)
+		 const struct stream_opts *so, const struct look *look,
+		 struct stream_end *ret)
 {
 	struct hutch_attach_opts ao = HUTCH_ATTACH_OPTS_INIT;
 	struct hutch_exec *x = NULL;
 
 	ao.flags = HUTCH_ATTACH_FOLLOW | (so->in ? HUTCH_ATTACH_STDIN : 0);
-	if (tty) {
+	ao.timeout_ms = look->timeout_ms;
+	ao.grace_ms = look->grace_ms;
+	if (look->tty) {
 		ao.flags |= HUTCH_ATTACH_BACK;
 		ao.stdout_from = ao.stderr_from = TERMINAL_BACK;
 	}
@@ -72,8 +87,7 @@ static int cmd_attach(struct cli *c, const void *opts,
 	struct stream_end end;
 	struct hutch_err e = { 0 };
 	struct keys keys;
-	uint64_t total = 0;
-	bool tty = false;
+	struct look look = { 0 };
 	int r;
 
 	if (keys_parse(&keys, o->detach_keys ? o->detach_keys : KEYS_DEFAULT,
@@ -83,13 +97,13 @@ static int cmd_attach(struct cli *c, const void *opts,
 	if (r != 0)
 		return r;
 	if ((!proc && names_main(c, vm, &proc, &e) < 0) ||
-	    look_at(c, vm, proc, &tty, &total, &e) < 0)
+	    look_at(c, vm, proc, &look, &e) < 0)
 		return cli_fail(c, &e);
 	so.json = c->json;
-	so.tty = tty && so.in && !so.json && isatty(STDIN_FILENO);
+	so.tty = look.tty && so.in && !so.json && isatty(STDIN_FILENO);
 	so.keys = so.tty ? &keys : NULL;
-	so.past = tty && isatty(STDOUT_FILENO) ? total : 0;
-	join(c, vm, proc, &so, tty, &end);
+	so.past = look.tty && isatty(STDOUT_FILENO) ? look.total : 0;
+	join(c, vm, proc, &so, &look, &end);
 	/* Whose reader has gone away needs no advice. */
 	if (end.gave_up && end.gave_up != SIGPIPE && end.id[0])
 		report_goes_on(vm, end.id);

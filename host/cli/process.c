@@ -67,6 +67,7 @@ void process_json(struct jsonw *j, const struct hutch_process *p)
 	put_life(j, p);
 	put_what(j, p);
 	jsonw_uint(j, "timeout_ms", p->timeout_ms);
+	jsonw_uint(j, "grace_ms", p->grace_ms);
 	jsonw_uint(j, "memory", p->memory);
 	jsonw_uint(j, "pids", p->pids);
 	jsonw_uint(j, "cpu_weight", p->cpu_weight);

@@ -37,6 +37,24 @@ static struct hutch_exec *exec_new(struct hutch *h, const char *name)
 	return x;
 }
 
+/* Before it has said anything it may have to boot. */
+static void set_patience(struct hutch_exec *x, uint64_t timeout_ms,
+			 unsigned int grace_ms)
+{
+	if (!timeout_ms)
+		return;
+	x->patience_ms = MIN(timeout_ms, EXECMSG_TIMEOUT_MAX_MS) + grace_ms +
+			 EXEC_MARGIN_MS;
+	x->deadline_ns = deadline_in((int64_t)x->patience_ms + EXEC_BOOT_MS);
+}
+
+/* One that has booted gets no time to boot. */
+static void note_boot(struct hutch_exec *x)
+{
+	if (x->patience_ms && session_is_up(&x->s))
+		x->deadline_ns = deadline_in((int64_t)x->patience_ms);
+}
+
 static struct hutch_exec *new_command(struct hutch *h, const char *name,
 				      const struct hutch_exec_opts *o)
 {
@@ -50,11 +68,7 @@ static struct hutch_exec *new_command(struct hutch *h, const char *name,
 	x->follow = true;
 	for (int i = 0; i < 2; i++)
 		x->out[i].known = true;
-	if (!o->timeout_ms)
-		return x;
-	x->patience_ms = MIN(o->timeout_ms, EXECMSG_TIMEOUT_MAX_MS) +
-			 execmsg_grace_ms(o) + EXEC_MARGIN_MS;
-	x->deadline_ns = deadline_in((int64_t)x->patience_ms + EXEC_BOOT_MS);
+	set_patience(x, o->timeout_ms, execmsg_grace_ms(o));
 	return x;
 }
 
@@ -101,9 +115,8 @@ int hutch_exec_open(struct hutch *h, const char *name,
 	if (!x)
 		return err_set(err_of(e), -ENOMEM, "no memory");
 	r = session_open(&x->s, err_of(e));
-	/* One that has booted gets no time to boot. */
-	if (r == 0 && x->patience_ms && session_is_up(&x->s))
-		x->deadline_ns = deadline_in((int64_t)x->patience_ms);
+	if (r == 0)
+		note_boot(x);
 	if (r == 0)
 		r = queue_request(x, &o, err_of(e));
 	if (r < 0) {
@@ -173,6 +186,7 @@ static struct hutch_exec *new_attached(struct hutch *h, const char *name,
 	x->out[0].shut = o->flags & HUTCH_ATTACH_NO_STDOUT;
 	x->out[1].from = o->stderr_from;
 	x->out[1].shut = o->flags & HUTCH_ATTACH_NO_STDERR;
+	set_patience(x, o->timeout_ms, MIN(o->grace_ms, WIRE_GRACE_MAX_MS));
 	return x;
 }
 
@@ -213,6 +227,8 @@ int hutch_attach(struct hutch *h, const char *name, const char *proc,
 		return err_set(err_of(e), -ENOMEM, "no memory");
 	r = session_open(&x->s, err_of(e));
 	if (r == 0)
+		note_boot(x);
+	if (r == 0)
 		r = queue_attach(x, proc, &o, err_of(e));
 	if (r < 0) {
 		hutch_exec_close(x);
@@ -252,15 +268,20 @@ const struct hutch_record *hutch_exec_record(const struct hutch_exec *x)
 	return x->s.rec;
 }
 
+int exec_stalled(const char *name, struct err *e)
+{
+	return err_set(e, -ETIMEDOUT,
+		       "the guest of VM '%s' is stalled: it has said nothing "
+		       "although the command's time is over",
+		       name);
+}
+
 /* The guest has nothing for us: has it been silent for too long? */
 static int check_patience(struct hutch_exec *x)
 {
 	if (deadline_left_ms(x->deadline_ns) != 0)
 		return 0;
-	return err_set(&x->why, -ETIMEDOUT,
-		       "the guest of VM '%s' is stalled: it has said nothing "
-		       "although the command's time is over",
-		       x->s.name);
+	return exec_stalled(x->s.name, &x->why);
 }
 
 int hutch_exec_next(struct hutch_exec *x, struct hutch_exec_event *ev,
@@ -288,12 +309,6 @@ int hutch_exec_next(struct hutch_exec *x, struct hutch_exec_event *ev,
 	return err_set(err_of(e), r, "%s", x->why.msg);
 }
 
-/* Of two moments of deadline_in(). */
-static uint64_t sooner(uint64_t a, uint64_t b)
-{
-	return a == 0 ? b : b == 0 ? a : MIN(a, b);
-}
-
 int hutch_exec_wait(struct hutch_exec *x, struct hutch_exec_event *ev,
 		    int timeout_ms, struct hutch_err *e)
 {
@@ -305,7 +320,7 @@ int hutch_exec_wait(struct hutch_exec *x, struct hutch_exec_event *ev,
 		if (r != 0 || deadline_left_ms(end) == 0)
 			return r;
 		r = deadline_poll(x->s.conn.fd, hutch_exec_poll_events(x),
-				  sooner(end, x->deadline_ns));
+				  deadline_sooner(end, x->deadline_ns));
 		if (r < 0)
 			return err_set(err_of(e), r, "poll: %s", strerror(-r));
 	}

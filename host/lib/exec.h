@@ -71,6 +71,9 @@ struct hutch_exec {
  */
 MUST_CHECK int execin_next(struct hutch_exec *x, struct hutch_exec_event *ev);
 
+/** exec_stalled() - The guest keeps no time. Return: -ETIMEDOUT */
+int exec_stalled(const char *name, struct err *e);
+
 /** execin_exit() - Fill in the event of an EXIT, as what it is */
 void execin_exit(const struct msg_exit *m, struct hutch_exec_event *ev);
 

@@ -759,17 +759,22 @@ HUTCH_API int hutch_exec_close_output(struct hutch_exec *x,
  * @stdout_from: Cursor to replay from, below 2^63; one beyond the end is the
  *		end
  * @stderr_from: Likewise
+ * @timeout_ms:	Of the process, by hutch_processes(), as @grace_ms: a guest that
+ *		says nothing until these and ten seconds have passed is stalled,
+ *		as with hutch_exec_open(); 0: it has for ever
  */
 struct hutch_attach_opts {
 	size_t size;
 	unsigned int flags;
 	uint64_t stdout_from;
 	uint64_t stderr_from;
+	uint64_t timeout_ms;
+	unsigned int grace_ms;
 };
 
 /* clang-format off */
 #define HUTCH_ATTACH_OPTS_INIT                                            \
-	{ sizeof(struct hutch_attach_opts), 0, 0, 0 }
+	{ sizeof(struct hutch_attach_opts), 0, 0, 0, 0, 0 }
 /* clang-format on */
 
 /**
@@ -814,6 +819,7 @@ HUTCH_API const char *hutch_process_state_name(enum hutch_process_state state);
  * @env:	NULL unless asked for
  * @start_ns:	By the guest's clock, since 1970, as @end_ns, which is 0 while
  *		it runs
+ * @timeout_ms:	0: none; @grace_ms after it comes SIGKILL
  * @memory:	Limits; 0: none
  * @stdout_total: Bytes written so far
  * @stdout_cut:	Of them those that can no longer be read
@@ -851,6 +857,7 @@ struct hutch_process {
 	uint64_t stderr_total;
 	uint64_t stdout_cut;
 	uint64_t stderr_cut;
+	unsigned int grace_ms;
 };
 
 #define HUTCH_PROCESSES_ENV (1u << 0) /* with their environments */

@@ -80,6 +80,9 @@ MUST_CHECK int file_size_ok(uint64_t len);
  */
 uint64_t deadline_in(int64_t timeout_ms);
 
+/** deadline_sooner() - Of two such moments */
+uint64_t deadline_sooner(uint64_t a_ns, uint64_t b_ns);
+
 /** deadline_left_ms() - For poll(): rounded up, at most INT_MAX; -1: never */
 int deadline_left_ms(uint64_t end_ns);
 

@@ -338,6 +338,11 @@ uint64_t deadline_in(int64_t timeout_ms)
 		       : loop_now_ns() + (uint64_t)timeout_ms * NS_PER_MS;
 }
 
+uint64_t deadline_sooner(uint64_t a_ns, uint64_t b_ns)
+{
+	return a_ns == 0 ? b_ns : b_ns == 0 ? a_ns : MIN(a_ns, b_ns);
+}
+
 int deadline_left_ms(uint64_t end_ns)
 {
 	uint64_t now = loop_now_ns();

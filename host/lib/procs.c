@@ -203,6 +203,7 @@ static void fill(struct process *p, bool env)
 		.stderr_total = m->stderr_total,
 		.stdout_cut = m->stdout_cut,
 		.stderr_cut = m->stderr_cut,
+		.grace_ms = m->grace_ms,
 	};
 }
 
@@ -240,9 +241,11 @@ int procs_parse(const struct wire_frame *f, unsigned int flags,
 
 /**
  * struct table - Processes as they come
+ * @end_ns:	When all must be there; see deadline_in()
  * @list:	@n of them and a NULL; room for @cap
  */
 struct table {
+	uint64_t end_ns;
 	struct hutch_process **list;
 	size_t n;
 	size_t cap;
@@ -280,11 +283,10 @@ static int add(struct table *t, const struct wire_frame *f, unsigned int flags,
 static int collect(struct session *s, unsigned int flags, struct table *t,
 		   struct err *e)
 {
-	uint64_t end = deadline_in(HUTCH_GUEST_MS);
 	struct wire_frame f;
 	int r;
 
-	while ((r = session_await(s, end, &f, e)) == 0) {
+	while ((r = session_await(s, t->end_ns, &f, e)) == 0) {
 		if (f.type == WIRE_DONE)
 			return 0;
 		if (f.type == WIRE_ERROR)
@@ -320,11 +322,24 @@ static int list_all(struct hutch *h, const char *name, const char *proc,
 	return r;
 }
 
+int procs_find(struct hutch *h, const char *name, const char *proc,
+	       uint64_t end_ns, struct hutch_process ***ret, struct err *e)
+{
+	struct table t = { .end_ns = end_ns };
+	int r = list_all(h, name, proc, 0, &t, e);
+
+	if (r == 0)
+		*ret = t.list;
+	else
+		hutch_processes_free(t.list);
+	return r;
+}
+
 int hutch_processes(struct hutch *h, const char *name, const char *proc,
 		    unsigned int flags, struct hutch_process ***ret,
 		    struct hutch_err *e)
 {
-	struct table t = { 0 };
+	struct table t = { .end_ns = deadline_in(HUTCH_GUEST_MS) };
 	int r = name_check(name, err_of(e));
 
 	if (r == 0 && proc)

@@ -11,6 +11,17 @@
 MUST_CHECK int procs_error(const struct wire_frame *f, struct err *e);
 
 /**
+ * procs_find() - hutch_processes() of one, with a deadline
+ * @end_ns:	See deadline_in()
+ * @ret:	With one process and a NULL, for hutch_processes_free()
+ *
+ * Return: 0; as hutch_processes()
+ */
+MUST_CHECK int procs_find(struct hutch *h, const char *name, const char *proc,
+			  uint64_t end_ns, struct hutch_process ***ret,
+			  struct err *e);
+
+/**
  * procs_parse() - A PROCESS frame as what hutch_processes() hands out
  * @ret:	For hutch_processes_free(), in a list
  *

@@ -4,6 +4,10 @@
  *
  * The end and a line are waited for by attaching (hutch_attach()), so that the
  * stream's checks hold here too; a port by a request of its own.
+ *
+ * The time-out of a process is kept by the agent, and by who waits for it: we
+ * ask first how long that is, so that a guest that is stalled, and keeps no
+ * time, holds nobody for ever.
  */
 #include <errno.h>
 #include <regex.h>
@@ -13,6 +17,7 @@
 #include "common/log.h"
 #include "common/wire_proc.h"
 #include "host/lib/exec.h"
+#include "host/lib/execmsg.h"
 #include "host/lib/internal.h"
 #include "host/lib/procs.h"
 
@@ -44,6 +49,7 @@ struct lines {
  * @is_main:	It is the main process, which may not have been started yet
  * @end_ns:	See deadline_in()
  * @main_end_ns: How long to wait for that
+ * @timeout_ms:	Of the process, as @grace_ms; 0: none is known
  */
 struct waiting {
 	struct hutch *h;
@@ -53,6 +59,8 @@ struct waiting {
 	const struct hutch_wait_opts *o;
 	uint64_t end_ns;
 	uint64_t main_end_ns;
+	uint64_t timeout_ms;
+	unsigned int grace_ms;
 	regex_t re;
 	bool has_re;
 	struct lines lines[2];
@@ -68,6 +76,57 @@ static bool looks_once(const struct waiting *w)
 static int left_ms(const struct waiting *w)
 {
 	return deadline_left_ms(w->end_ns);
+}
+
+/* ---- The process's own time ---- */
+
+static bool is_up(const struct waiting *w)
+{
+	struct session s;
+
+	session_init(&s, w->h, w->name);
+	return session_is_up(&s);
+}
+
+/*
+ * A guest may boot for as long as it takes; one that has must answer.  What
+ * else is wrong the request itself will tell.
+ *
+ * Return: 0; -ETIMEDOUT with a sentence
+ */
+static int learn_time(struct waiting *w, struct err *e)
+{
+	struct hutch_process **list = NULL;
+	int r = -ETIMEDOUT;
+
+	w->timeout_ms = 0;
+	if (looks_once(w) || !*w->proc)
+		return 0;
+	while (r == -ETIMEDOUT && left_ms(w) != 0) {
+		const uint64_t answer = deadline_in(HUTCH_GUEST_MS);
+		bool up = is_up(w);
+
+		r = procs_find(w->h, w->name, w->proc,
+			       deadline_sooner(answer, w->end_ns), &list, e);
+		if (r == -ETIMEDOUT && up && left_ms(w) != 0)
+			return r;
+	}
+	if (r == 0 && list[0]->state == HUTCH_PROCESS_RUNNING) {
+		w->timeout_ms = list[0]->timeout_ms;
+		w->grace_ms = list[0]->grace_ms;
+	}
+	hutch_processes_free(list);
+	return 0;
+}
+
+/* See deadline_in(): when the guest must have said how it ended. */
+static uint64_t overdue_ns(const struct waiting *w)
+{
+	if (!w->timeout_ms)
+		return 0;
+	return deadline_in(
+		(int64_t)(MIN(w->timeout_ms, EXECMSG_TIMEOUT_MAX_MS) +
+			  w->grace_ms + EXEC_MARGIN_MS));
 }
 
 /* ---- Lines ---- */
@@ -197,6 +256,8 @@ static int by_attaching(struct waiting *w, struct err *e)
 	int r;
 
 	o.flags = looks_once(w) ? 0 : HUTCH_ATTACH_FOLLOW;
+	o.timeout_ms = w->timeout_ms;
+	o.grace_ms = w->grace_ms;
 	if (w->has_re)
 		o.stdout_from = o.stderr_from = w->o->from;
 	else
@@ -244,6 +305,7 @@ static int by_port(struct waiting *w, struct err *e)
 {
 	const struct msg_wait_port m = { .port = (uint16_t)w->o->port,
 					 .id = w->proc };
+	const uint64_t overdue = overdue_ns(w);
 	uint8_t buf[128];
 	struct wr wr = wr_init(buf, sizeof(buf));
 	struct wire_frame f;
@@ -257,8 +319,11 @@ static int by_port(struct waiting *w, struct err *e)
 	if (r == 0)
 		r = session_send(&s, buf, wr.len, e);
 	if (r == 0)
-		r = session_await(&s, w->end_ns, &f, e);
-	if (r == -ETIMEDOUT) {
+		r = session_await(&s, deadline_sooner(w->end_ns, overdue), &f,
+				  e);
+	if (r == -ETIMEDOUT && left_ms(w) != 0) {
+		r = exec_stalled(w->name, e);
+	} else if (r == -ETIMEDOUT) {
 		w->res.outcome = HUTCH_WAITED_TIMED_OUT;
 		r = 0;
 	} else if (r == 0) {
@@ -339,6 +404,10 @@ static int find_main(struct waiting *w, struct err *e)
 
 static int wait_once(struct waiting *w, struct err *e)
 {
+	int r = learn_time(w, e);
+
+	if (r < 0)
+		return r;
 	return w->o->what == HUTCH_WAIT_FOR_PORT ? by_port(w, e)
 						 : by_attaching(w, e);
 }

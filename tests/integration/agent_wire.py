@@ -13,6 +13,7 @@ VERSION = 1
 MAGIC = 0x48435448
 DATA_MAX = 65536
 WINDOW = 256 << 10
+DAY_MS = 86400000
 
 # Types: name, number, who sends it, smallest and largest payload.
 TYPES = [
@@ -105,7 +106,7 @@ Truncated = named("Truncated", "stream cursor lost")
 ProcessInfo = named(
     "ProcessInfo", "pid state how flags value start end timeout stdout_total "
     "stderr_total stdout_cut stderr_cut memory pids cpu_weight attached "
-    "id user cwd argv env")
+    "grace id user cwd argv env")
 
 
 # ---- Payloads ------------------------------------------------------------
@@ -248,8 +249,8 @@ def parse_truncated(r):
 def parse_process(r):
     pid, state, how, flags, value = r.fields("IHHII")
     longs = r.fields("8Q")
-    pids, weight, attached, argc, envc, reserved = r.fields("6I")
-    zero(reserved)
+    pids, weight, attached, argc, envc, grace = r.fields("6I")
+    one_of(grace, range(DAY_MS + 1), "grace")
     one_of(state, (RUNNING, LINGERING, ENDED), "state")
     if flags & ~0x3f7:
         raise Broken(f"flags {flags:#x} of a process")
@@ -262,7 +263,7 @@ def parse_process(r):
     argv = [r.string() for _ in range(argc)]
     env = [r.string() for _ in range(envc)]
     return ProcessInfo(pid, state, how, flags, value, *longs, pids, weight,
-                       attached, name, user, cwd, argv, env)
+                       attached, grace, name, user, cwd, argv, env)
 
 
 PARSERS = {

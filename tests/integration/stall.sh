@@ -71,6 +71,31 @@ test_monitor_stopped_with_a_timeout() {
 	is stopped "$(field v state)" "state"
 }
 
+# Nor does it hang who waits for a process that has one.
+test_monitor_stopped_under_a_wait() {
+	local vmm pid code=0
+
+	start v
+	vmm=$(field v monitor)
+	expect 0 hutch exec -d --timeout 3s --name p v -- sleep 1000
+	hutch wait v p >"$out" 2>"$err" &
+	pid=$!
+	retry 60 attached_to_p
+	kill -STOP "$vmm"
+	wait $pid || code=$?
+	is 125 $code "exit code"
+	like 'stalled' "$(cat "$err")" sentence
+	# Who comes only now cannot know that it has one.
+	refused 125 'does not answer' hutch wait v p
+	kill -CONT "$vmm"
+	expect 124 hutch wait v p
+	hutch stop v
+}
+
+attached_to_p() {
+	[ "$(hutch ps --json v p | json 0.attached)" = 1 ]
+}
+
 # Everybody who waits for something hears of the end.
 test_monitor_killed_under_everybody() {
 	local pids=() names=(exec attach logs wait) i code

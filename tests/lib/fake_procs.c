@@ -349,6 +349,7 @@ static void put_process(struct peer *p, const struct fake_proc *pr, bool env)
 		.memory = 1 << 20,
 		.pids = 5,
 		.cpu_weight = 6,
+		.grace_ms = 8,
 		.attached = 7,
 		.argc = 2,
 		.envc = env,

@@ -52,7 +52,7 @@ PARSED = {
     "TRUNCATED": c.Truncated(1, 4096, 1000),
     "PROCESS": c.ProcessInfo(
         57, c.LINGERING, c.EXITED, 0x220, 7, START, END, 60000, 1024, 6, 1000,
-        0, 1 << 20, 64, 200, 1, b"build-1", b"1000:1000", b"/tmp",
+        0, 1 << 20, 64, 200, 1, 5000, b"build-1", b"1000:1000", b"/tmp",
         [b"sh", b"-c", b"exit 7"], [b"LANG=C"]),
     "ERROR": (2, c.NOT_FOUND, b"'foo' is not found"),
     "EVENT": c.Event(c.MAIN_ENDED, c.SIGNALLED, c.TIMED_OUT, 9, END,

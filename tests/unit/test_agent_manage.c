@@ -79,6 +79,7 @@ START_TEST(list_tells_of_a_process_what_there_is_to_tell)
 	struct msg_exec m = { .id = "job",
 			      .cwd = "/tmp",
 			      .timeout_ms = 60000,
+			      .grace_ms = 1500,
 			      .env = env,
 			      .envc = 1,
 			      .flags = WIRE_EXEC_STDIN | WIRE_EXEC_MAIN };
@@ -94,6 +95,7 @@ START_TEST(list_tells_of_a_process_what_there_is_to_tell)
 	ck_assert_uint_eq(p.flags, WIRE_PROC_MAIN | WIRE_PROC_STDIN);
 	ck_assert_uint_gt(p.start_ns, 0);
 	ck_assert_uint_eq(p.timeout_ms, 60000);
+	ck_assert_uint_eq(p.grace_ms, 1500);
 	ck_assert_uint_eq(p.cpu_weight, 100);
 	ck_assert_uint_eq(p.attached, 0);
 	ck_assert_str_eq(p.id, "job");

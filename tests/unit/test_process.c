@@ -300,6 +300,36 @@ START_TEST(exec_with_a_time_out_and_a_stalled_guest_fails)
 }
 END_TEST
 
+/* As of one that was started by somebody else, and has gone since. */
+START_TEST(attach_to_a_process_with_a_time_out_has_patience_too)
+{
+	struct hutch_attach_opts o = HUTCH_ATTACH_OPTS_INIT;
+	struct hutch_exec_event ev;
+	struct hutch_exec *x;
+	struct host_env v;
+
+	host_up(&v);
+	host_detach_args(&v, "job", "hang");
+	o.flags = HUTCH_ATTACH_FOLLOW;
+	o.timeout_ms = 1000;
+	o.grace_ms = 500;
+	ck_assert_int_eq(hutch_attach(v.h, "web", "job", &o, &x, &v.e), 0);
+	ck_assert_int_eq(hutch_exec_wait(x, &ev, HOST_LONG_MS, &v.e), 1);
+	ck_assert_int_eq(ev.kind, HUTCH_EXEC_STARTED);
+	ck_assert_int_gt(hutch_exec_timeout_ms(x), 0);
+	ck_assert_int_le(hutch_exec_timeout_ms(x), 1500 + EXEC_MARGIN_MS + 1);
+	x->deadline_ns = 1;
+	ck_assert_int_eq(hutch_exec_wait(x, &ev, -1, &v.e), -ETIMEDOUT);
+	ck_assert_ptr_nonnull(strstr(v.e.msg, "stalled"));
+	hutch_exec_close(x);
+	o.timeout_ms = 0;
+	ck_assert_int_eq(hutch_attach(v.h, "web", "job", &o, &x, &v.e), 0);
+	ck_assert_int_eq(hutch_exec_timeout_ms(x), -1);
+	hutch_exec_close(x);
+	host_down(&v);
+}
+END_TEST
+
 START_TEST(exec_with_a_time_out_lets_a_guest_boot)
 {
 	struct hutch_exec *x;
@@ -461,6 +491,7 @@ CHECK_MAIN("process", attach_replays_and_tells_the_exit,
 	   attach_to_nothing_says_so, exec_passes_its_limits_on,
 	   exec_refuses_wrong_limits,
 	   exec_with_a_time_out_and_a_stalled_guest_fails,
+	   attach_to_a_process_with_a_time_out_has_patience_too,
 	   exec_with_a_time_out_lets_a_guest_boot,
 	   exec_with_a_time_out_lets_a_guest_that_speaks_go_on,
 	   list_tells_all_there_is_to_tell, list_of_a_hostile_agent_is_bounded,

@@ -2,6 +2,7 @@
 /* tests/unit/test_procwait.c - wait for a process's end, a line, a port */
 #include <errno.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "tests/lib/check_main.h"
 #include "tests/lib/host_env.h"
@@ -192,6 +193,45 @@ START_TEST(wait_for_a_port_tells_the_three_apart)
 }
 END_TEST
 
+/* In a process of its own, so that two margins are one. */
+static pid_t wait_beside(struct host_env *v, const char *proc,
+			 const struct hutch_wait_opts *o)
+{
+	struct hutch_wait_result res;
+	pid_t pid = fork();
+
+	if (pid == 0)
+		_exit(wait_for(v, proc, o, &res) != -ETIMEDOUT ||
+		      !strstr(v->e.msg, "stalled"));
+	return pid;
+}
+
+/* The fake guest tells of a time-out of 3 ms, and does not keep it. */
+START_TEST(wait_for_one_whose_guest_keeps_no_time_ends)
+{
+	const struct hutch_wait_opts end = { .what = HUTCH_WAIT_FOR_EXIT,
+					     .timeout_ms = -1 };
+	const struct hutch_wait_opts port = { .what = HUTCH_WAIT_FOR_PORT,
+					      .port = 2,
+					      .timeout_ms = HOST_LONG_MS };
+	int status[2] = { -1, -1 };
+	struct host_env v;
+	pid_t pid[2];
+
+	host_up(&v);
+	host_detach_args(&v, "job", "hang");
+	pid[0] = wait_beside(&v, "job", &end);
+	pid[1] = wait_beside(&v, "job", &port);
+	for (size_t i = 0; i < ARRAY_LEN(pid); i++) {
+		ck_assert_int_gt(pid[i], 0);
+		ck_assert_int_eq(waitpid(pid[i], &status[i], 0), pid[i]);
+	}
+	ck_assert_int_eq(status[0], 0);
+	ck_assert_int_eq(status[1], 0);
+	host_down(&v);
+}
+END_TEST
+
 START_TEST(wait_in_a_vm_that_dies_tells_why)
 {
 	const struct hutch_wait_opts o = { .what = HUTCH_WAIT_FOR_PORT,
@@ -212,4 +252,5 @@ CHECK_MAIN("procwait", wait_for_a_line_matches_lines,
 	   wait_for_a_line_ends_with_the_process,
 	   wait_for_a_line_takes_an_endless_one, wait_for_exit_tells_it,
 	   wait_of_no_time_looks_once, wait_for_a_port_tells_the_three_apart,
+	   wait_for_one_whose_guest_keeps_no_time_ends,
 	   wait_in_a_vm_that_dies_tells_why)
