@@ -470,3 +470,54 @@ void outcome_run(struct kit *k, uint32_t flags, const char *script,
 	/* So that the agent sees that the client has gone. */
 	kit_step(k, 0);
 }
+
+const char *bytes_text(const struct bytes *b)
+{
+	return b->p ? (const char *)b->p : "";
+}
+
+/* ---- What many tests begin with ---- */
+
+bool kit_none_lives(const struct kit *k)
+{
+	return k->a.n_live == 0;
+}
+
+bool kit_powered_off(const struct kit *k)
+{
+	return k->powered_off > 0;
+}
+
+void kit_background(struct kit *k, const struct msg_exec *m, const char *script)
+{
+	const char *argv[] = { "sh", "-c", script, NULL };
+	struct msg_exec all = *m;
+	struct outcome o;
+	struct client c;
+
+	all.flags |= WIRE_EXEC_DETACH;
+	client_open(&c, k, true);
+	client_exec(&c, &all, argv);
+	client_collect(&c, &o);
+	ck_assert_msg(o.started && !o.exited && !o.failed, "%s", o.sentence);
+	if (m->id)
+		ck_assert_str_eq(o.id, m->id);
+	client_close(&c);
+	outcome_done(&o);
+	kit_step(k, 0);
+}
+
+void kit_sh(struct kit *k, struct client *c, uint32_t flags, const char *script)
+{
+	kit_init(k);
+	client_open(c, k, true);
+	client_sh(c, flags, script);
+}
+
+void client_want_started(struct client *c)
+{
+	struct wire_frame f;
+
+	client_want(c, WIRE_HELLO, &f);
+	client_want(c, WIRE_STARTED, &f);
+}

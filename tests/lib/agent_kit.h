@@ -90,6 +90,21 @@ void kit_step(struct kit *k, int ms);
 /** kit_until() - Let the agent serve until @done says so; fails if never */
 void kit_until(struct kit *k, bool (*done)(const struct kit *k));
 
+/* For kit_until(): no process lives; the guest has been powered off. */
+bool kit_none_lives(const struct kit *k);
+bool kit_powered_off(const struct kit *k);
+
+/**
+ * kit_background() - sh -c @script, with nobody attached
+ * @m:		The rest of EXEC; DETACH is added
+ */
+void kit_background(struct kit *k, const struct msg_exec *m,
+		    const char *script);
+
+/** kit_sh() - A new kit, and a client in it that runs sh -c @script */
+void kit_sh(struct kit *k, struct client *c, uint32_t flags,
+	    const char *script);
+
 /** client_open() - Connect; HELLO is sent too if @hello */
 void client_open(struct client *c, struct kit *k, bool hello);
 
@@ -134,6 +149,9 @@ int client_next(struct client *c, struct wire_frame *ret);
 /** client_want() - The next frame, which must be of @type */
 void client_want(struct client *c, enum wire_type type, struct wire_frame *ret);
 
+/** client_want_started() - HELLO and STARTED are next */
+void client_want_started(struct client *c);
+
 /** client_collect() - Take frames until the agent has no more */
 void client_collect(struct client *c, struct outcome *ret);
 
@@ -141,6 +159,9 @@ void client_collect(struct client *c, struct outcome *ret);
 void outcome_take(struct outcome *o, const struct wire_frame *f);
 
 void outcome_done(struct outcome *o);
+
+/** bytes_text() - As a string; without any "" */
+const char *bytes_text(const struct bytes *b);
 
 /** outcome_run() - sh -c @script from connect to close */
 void outcome_run(struct kit *k, uint32_t flags, const char *script,

@@ -83,6 +83,21 @@ const char *host_env_kernel(struct host_env *v, const char *script,
 	return buf;
 }
 
+int host_env_dirfd(const struct host_env *v)
+{
+	int fd = open(v->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	ck_assert_int_ge(fd, 0);
+	return fd;
+}
+
+off_t host_size_of(int dirfd, const char *name)
+{
+	struct stat st;
+
+	return fstatat(dirfd, name, &st, 0) < 0 ? -1 : st.st_size;
+}
+
 int host_env_fds(void)
 {
 	DIR *d = opendir("/proc/self/fd");
@@ -132,6 +147,15 @@ struct hutch_record *host_wait_end(struct host_env *v, const char *name)
 	ck_assert_int_eq(rec->state, HUTCH_STATE_STOPPED);
 	ck_assert_int_eq(rec->keeper_pid, 0);
 	ck_assert_int_eq(rec->vmm_pid, 0);
+	return rec;
+}
+
+struct hutch_record *host_inspect(struct host_env *v)
+{
+	struct hutch_record *rec = NULL;
+
+	ck_assert_msg(hutch_inspect(v->h, "web", &rec, &v->e) == 0, "%s",
+		      v->e.msg);
 	return rec;
 }
 
@@ -234,6 +258,14 @@ void host_up(struct host_env *v)
 {
 	host_env_init(v);
 	hutch_vm_close(host_start(v, ""));
+}
+
+void host_up_with(struct host_env *v, const char *script,
+		  struct hutch_start_opts *o)
+{
+	host_env_init(v);
+	o->name = "web";
+	hutch_vm_close(host_start_with(v, script, o));
 }
 
 void host_down(struct host_env *v)

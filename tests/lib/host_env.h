@@ -3,6 +3,8 @@
 #ifndef HUTCH_TESTS_HOST_ENV_H
 #define HUTCH_TESTS_HOST_ENV_H
 
+#include <sys/types.h>
+
 #include "host/lib/hutch.h"
 
 /**
@@ -34,6 +36,12 @@ const char *host_env_kernel(struct host_env *v, const char *script,
 /** host_env_fds() - How many descriptors this process has open */
 int host_env_fds(void);
 
+/** host_env_dirfd() - The temporary folder, opened */
+int host_env_dirfd(const struct host_env *v);
+
+/** host_size_of() - Bytes of a file in a folder; -1: there is none */
+off_t host_size_of(int dirfd, const char *name);
+
 /** host_env_remove() - rm -rf */
 void host_env_remove(const char *dir);
 
@@ -51,6 +59,9 @@ struct hutch_vm *host_start(struct host_env *v, const char *script);
 
 /** host_wait_end() - Wait for a VM's end; its record, for the caller */
 struct hutch_record *host_wait_end(struct host_env *v, const char *name);
+
+/** host_inspect() - The record of "web", for the caller */
+struct hutch_record *host_inspect(struct host_env *v);
 
 /** host_expect_reason() - "web" ends as @want says, told and on disk */
 void host_expect_reason(struct host_env *v, const char *want);
@@ -96,6 +107,8 @@ void host_kill_and_rm(struct host_env *v);
 
 /* A whole environment with "web" in it, and away with both. */
 void host_up(struct host_env *v);
+void host_up_with(struct host_env *v, const char *script,
+		  struct hutch_start_opts *o);
 void host_down(struct host_env *v);
 
 #endif

@@ -13,11 +13,6 @@
 
 #define MIB (1u << 20)
 
-static const char *text(const struct bytes *b)
-{
-	return b->p ? (const char *)b->p : "";
-}
-
 static void want_exit(const struct outcome *o, unsigned int code)
 {
 	ck_assert_msg(!o->failed, "ERROR: %s", o->sentence);
@@ -35,8 +30,8 @@ START_TEST(exec_streams_apart_and_returns_the_code)
 	outcome_run(&k, 0, "echo out; echo err >&2; exit 7", &o);
 
 	want_exit(&o, 7);
-	ck_assert_str_eq(text(&o.out), "out\n");
-	ck_assert_str_eq(text(&o.err), "err\n");
+	ck_assert_str_eq(bytes_text(&o.out), "out\n");
+	ck_assert_str_eq(bytes_text(&o.err), "err\n");
 	ck_assert_int_eq(o.exit.state, WIRE_STATE_EXITED);
 	ck_assert_uint_eq(o.exit.flags, 0);
 	ck_assert_str_eq(o.id, "p1");
@@ -70,7 +65,7 @@ START_TEST(exec_without_stdin_reads_end_of_file)
 	outcome_run(&k, 0, "cat; echo end", &o);
 
 	want_exit(&o, 0);
-	ck_assert_str_eq(text(&o.out), "end\n");
+	ck_assert_str_eq(bytes_text(&o.out), "end\n");
 	outcome_done(&o);
 	kit_done(&k);
 }
@@ -85,7 +80,7 @@ START_TEST(exec_combined_keeps_the_order)
 	outcome_run(&k, WIRE_EXEC_COMBINED, "echo 1; echo 2 >&2; echo 3", &o);
 
 	want_exit(&o, 0);
-	ck_assert_str_eq(text(&o.out), "1\n2\n3\n");
+	ck_assert_str_eq(bytes_text(&o.out), "1\n2\n3\n");
 	ck_assert_uint_eq(o.err.len, 0);
 	outcome_done(&o);
 	kit_done(&k);
@@ -123,9 +118,9 @@ START_TEST(exec_children_have_clean_signals_and_descriptors)
 
 	want_exit(&o, 0);
 	/* 3 is the folder that ls itself reads. */
-	ck_assert_str_eq(text(&o.out), "SigBlk:\t0000000000000000\n"
-				       "SigIgn:\t0000000000000000\n"
-				       "0 1 2 3 leads\n");
+	ck_assert_str_eq(bytes_text(&o.out), "SigBlk:\t0000000000000000\n"
+					     "SigIgn:\t0000000000000000\n"
+					     "0 1 2 3 leads\n");
 	outcome_done(&o);
 	kit_done(&k);
 }
@@ -241,22 +236,23 @@ START_TEST(exec_environment_comes_from_three_sources)
 	run_argv(&k, &m, argv, &o);
 
 	want_exit(&o, 0);
-	ck_assert_ptr_nonnull(strstr(text(&o.out), "A=2\n"));
-	ck_assert_ptr_null(strstr(text(&o.out), "A=1\n"));
-	ck_assert_ptr_nonnull(strstr(text(&o.out), "BOOTED=no\n"));
-	ck_assert_ptr_nonnull(strstr(text(&o.out), "HOME=/root\n"));
-	ck_assert_ptr_nonnull(strstr(text(&o.out), "USER=root\n"));
-	ck_assert_ptr_null(strstr(text(&o.out), "TERM="));
+	ck_assert_ptr_nonnull(strstr(bytes_text(&o.out), "A=2\n"));
+	ck_assert_ptr_null(strstr(bytes_text(&o.out), "A=1\n"));
+	ck_assert_ptr_nonnull(strstr(bytes_text(&o.out), "BOOTED=no\n"));
+	ck_assert_ptr_nonnull(strstr(bytes_text(&o.out), "HOME=/root\n"));
+	ck_assert_ptr_nonnull(strstr(bytes_text(&o.out), "USER=root\n"));
+	ck_assert_ptr_null(strstr(bytes_text(&o.out), "TERM="));
 	outcome_done(&o);
 
 	m.flags = WIRE_EXEC_ENV_CLEAR;
 	m.envc = 1;
 	run_argv(&k, &m, argv, &o);
 	want_exit(&o, 0);
-	ck_assert_str_eq(text(&o.out), "A=1\nHOME=/root\n"
-				       "PATH=/usr/local/sbin:/usr/local/bin:"
-				       "/usr/sbin:/usr/bin:/sbin:/bin\n"
-				       "TERM=dumb\n");
+	ck_assert_str_eq(bytes_text(&o.out),
+			 "A=1\nHOME=/root\n"
+			 "PATH=/usr/local/sbin:/usr/local/bin:"
+			 "/usr/sbin:/usr/bin:/sbin:/bin\n"
+			 "TERM=dumb\n");
 	outcome_done(&o);
 	kit_done(&k);
 }
@@ -276,7 +272,8 @@ START_TEST(exec_as_a_user_is_that_user)
 	run_argv(&k, &m, argv, &o);
 
 	want_exit(&o, 0);
-	ck_assert_str_eq(text(&o.out), "65534\n65533\n/nonexistent\nx\n/tmp\n");
+	ck_assert_str_eq(bytes_text(&o.out),
+			 "65534\n65533\n/nonexistent\nx\n/tmp\n");
 	outcome_done(&o);
 
 	m.user = "nobody-at-all";
@@ -334,9 +331,7 @@ START_TEST(stdin_and_stdout_carry_much_at_once)
 	struct client c;
 	struct kit k;
 
-	kit_init(&k);
-	client_open(&c, &k, true);
-	client_sh(&c, WIRE_EXEC_STDIN, "cat");
+	kit_sh(&k, &c, WIRE_EXEC_STDIN, "cat");
 	feed(&c, p, len, &o);
 
 	want_exit(&o, 0);
@@ -355,9 +350,7 @@ START_TEST(stdin_that_is_not_read_blocks_nothing_else)
 	struct client c;
 	struct kit k;
 
-	kit_init(&k);
-	client_open(&c, &k, true);
-	client_sh(&c, WIRE_EXEC_STDIN, "exec sleep 1000");
+	kit_sh(&k, &c, WIRE_EXEC_STDIN, "exec sleep 1000");
 	client_stdin(&c, p, WIRE_STDIN_WINDOW);
 	client_signal(&c, SIGINT, WIRE_SCOPE_ONE);
 	client_collect(&c, &o);
@@ -378,9 +371,7 @@ START_TEST(stdin_past_the_window_is_refused)
 	struct client c;
 	struct kit k;
 
-	kit_init(&k);
-	client_open(&c, &k, true);
-	client_sh(&c, WIRE_EXEC_STDIN, "exec sleep 1000");
+	kit_sh(&k, &c, WIRE_EXEC_STDIN, "exec sleep 1000");
 	client_stdin(&c, p, WIRE_STDIN_WINDOW + MIB);
 	client_collect(&c, &o);
 
@@ -402,11 +393,8 @@ START_TEST(stdin_that_nobody_reads_any_more_is_told)
 	struct client c;
 	struct kit k;
 
-	kit_init(&k);
-	client_open(&c, &k, true);
-	client_sh(&c, WIRE_EXEC_STDIN, "exec <&-; exec sleep 1000");
-	client_want(&c, WIRE_HELLO, &f);
-	client_want(&c, WIRE_STARTED, &f);
+	kit_sh(&k, &c, WIRE_EXEC_STDIN, "exec <&-; exec sleep 1000");
+	client_want_started(&c);
 	client_want(&c, WIRE_STDIN_ACK, &f);
 	ck_assert_int_eq(wire_stdin_ack_parse(f.data, f.len, &ack, &e), 0);
 	ck_assert_uint_eq(ack.flags, WIRE_ACK_CLOSED);
@@ -459,17 +447,15 @@ START_TEST(stdout_that_is_not_taken_stops_the_writer)
 	struct outcome o = { 0 };
 	struct wire_frame f;
 
-	kit_init(&k);
-	client_open(&c, &k, true);
 	/* Writes 64 MiB, and says on stderr when it is through. */
-	client_sh(&c, 0, "head -c 67108864 /dev/zero; echo through >&2");
+	kit_sh(&k, &c, 0, "head -c 67108864 /dev/zero; echo through >&2");
 	ck_assert_uint_eq(total_after(&k, &k.a.live), 1);
 
 	while (client_next(&c, &f))
 		outcome_take(&o, &f);
 	want_exit(&o, 0);
 	ck_assert_uint_eq(o.out.len, 67108864);
-	ck_assert_str_eq(text(&o.err), "through\n");
+	ck_assert_str_eq(bytes_text(&o.err), "through\n");
 	client_close(&c);
 	outcome_done(&o);
 	kit_done(&k);
@@ -483,9 +469,7 @@ START_TEST(stdout_closed_by_the_client_is_sigpipe)
 	struct outcome o = { 0 };
 	struct wire_frame f;
 
-	kit_init(&k);
-	client_open(&c, &k, true);
-	client_sh(&c, 0, "exec yes");
+	kit_sh(&k, &c, 0, "exec yes");
 	while (o.out.len < MIB) {
 		ck_assert_int_eq(client_next(&c, &f), 1);
 		outcome_take(&o, &f);
@@ -512,7 +496,7 @@ START_TEST(exit_does_not_wait_for_a_child_in_the_background)
 	outcome_run(&k, 0, "sleep 1000 & echo said; exit 5", &o);
 
 	want_exit(&o, 5);
-	ck_assert_str_eq(text(&o.out), "said\n");
+	ck_assert_str_eq(bytes_text(&o.out), "said\n");
 	outcome_done(&o);
 	kit_done(&k);
 }
@@ -527,7 +511,6 @@ START_TEST(client_that_leaves_stops_nobody)
 {
 	char path[64];
 	struct client c;
-	struct wire_frame f;
 	char script[160];
 	struct kit k;
 
@@ -536,11 +519,8 @@ START_TEST(client_that_leaves_stops_nobody)
 	(void)snprintf(script, sizeof(script),
 		       "read go; head -c 1048576 /dev/zero && echo ok >%s",
 		       path);
-	kit_init(&k);
-	client_open(&c, &k, true);
-	client_sh(&c, WIRE_EXEC_STDIN, script);
-	client_want(&c, WIRE_HELLO, &f);
-	client_want(&c, WIRE_STARTED, &f);
+	kit_sh(&k, &c, WIRE_EXEC_STDIN, script);
+	client_want_started(&c);
 	client_stdin(&c, "go\n", 3);
 	client_close(&c);
 	kit_until(&k, nothing_lives);
@@ -569,7 +549,7 @@ START_TEST(timeout_is_sigterm_then_sigkill)
 	ck_assert_int_eq(o.exit.how, WIRE_HOW_SIGNALLED);
 	ck_assert_uint_eq(o.exit.value, SIGKILL);
 	ck_assert_uint_eq(o.exit.flags, WIRE_EXIT_TIMED_OUT);
-	ck_assert_ptr_nonnull(strstr(text(&o.out), "term"));
+	ck_assert_ptr_nonnull(strstr(bytes_text(&o.out), "term"));
 	outcome_done(&o);
 
 	m.grace_ms = 100000;
@@ -604,7 +584,7 @@ START_TEST(signal_reaches_one_or_the_tree)
 		client_sh(&c, 0,
 			  "trap 'echo got' USR1; "
 			  "sh -c 'echo up; exec sleep 2'; echo $?");
-		while (!strstr(text(&o.out), "up")) {
+		while (!strstr(bytes_text(&o.out), "up")) {
 			ck_assert_int_eq(client_next(&c, &f), 1);
 			outcome_take(&o, &f);
 		}
@@ -612,9 +592,9 @@ START_TEST(signal_reaches_one_or_the_tree)
 		while (client_next(&c, &f))
 			outcome_take(&o, &f);
 		want_exit(&o, 0);
-		ck_assert_str_eq(text(&o.out), scope[i] == WIRE_SCOPE_ONE
-						       ? "up\ngot\n0\n"
-						       : "up\ngot\n138\n");
+		ck_assert_str_eq(bytes_text(&o.out),
+				 scope[i] == WIRE_SCOPE_ONE ? "up\ngot\n0\n"
+							    : "up\ngot\n138\n");
 		client_close(&c);
 		outcome_done(&o);
 		kit_done(&k);
@@ -636,14 +616,14 @@ START_TEST(pty_is_a_terminal_of_the_asked_size)
 	kit_init(&k);
 	run_argv(&k, &m, argv, &o);
 	want_exit(&o, 9);
-	ck_assert_str_eq(text(&o.out), "43 132\r\nxterm\r\nx\r\n");
+	ck_assert_str_eq(bytes_text(&o.out), "43 132\r\nxterm\r\nx\r\n");
 	outcome_done(&o);
 
 	m.cols = 0;
 	m.rows = 0;
 	run_argv(&k, &m, argv, &o);
 	want_exit(&o, 9);
-	ck_assert_str_eq(text(&o.out), "24 80\r\nxterm\r\nx\r\n");
+	ck_assert_str_eq(bytes_text(&o.out), "24 80\r\nxterm\r\nx\r\n");
 	outcome_done(&o);
 	kit_done(&k);
 }
@@ -666,29 +646,27 @@ START_TEST(pty_resize_and_keys_reach_the_program)
 	struct wire_frame f;
 	struct outcome o = { 0 };
 
-	kit_init(&k);
-	client_open(&c, &k, true);
-	client_sh(&c, WIRE_EXEC_PTY | WIRE_EXEC_STDIN,
-		  "stty -echo; trap 'stty size' WINCH; echo up; "
-		  "while ! read line; do :; done; echo got $line; "
-		  "trap 'echo int; exit 4' INT; cat; echo eof; "
-		  "while :; do sleep 0.1; done");
-	while (!strstr(text(&o.out), "up")) {
+	kit_sh(&k, &c, WIRE_EXEC_PTY | WIRE_EXEC_STDIN,
+	       "stty -echo; trap 'stty size' WINCH; echo up; "
+	       "while ! read line; do :; done; echo got $line; "
+	       "trap 'echo int; exit 4' INT; cat; echo eof; "
+	       "while :; do sleep 0.1; done");
+	while (!strstr(bytes_text(&o.out), "up")) {
 		ck_assert_int_eq(client_next(&c, &f), 1);
 		outcome_take(&o, &f);
 	}
 	resize(&c, 100, 50);
-	while (!strstr(text(&o.out), "50 100")) {
+	while (!strstr(bytes_text(&o.out), "50 100")) {
 		ck_assert_int_eq(client_next(&c, &f), 1);
 		outcome_take(&o, &f);
 	}
 	client_stdin(&c, "word\r", 5);
-	while (!strstr(text(&o.out), "got word")) {
+	while (!strstr(bytes_text(&o.out), "got word")) {
 		ck_assert_int_eq(client_next(&c, &f), 1);
 		outcome_take(&o, &f);
 	}
 	client_stdin(&c, "\4", 1);
-	while (!strstr(text(&o.out), "eof")) {
+	while (!strstr(bytes_text(&o.out), "eof")) {
 		ck_assert_int_eq(client_next(&c, &f), 1);
 		outcome_take(&o, &f);
 	}
@@ -697,7 +675,7 @@ START_TEST(pty_resize_and_keys_reach_the_program)
 		outcome_take(&o, &f);
 
 	want_exit(&o, 4);
-	ck_assert_ptr_nonnull(strstr(text(&o.out), "int"));
+	ck_assert_ptr_nonnull(strstr(bytes_text(&o.out), "int"));
 	client_close(&c);
 	outcome_done(&o);
 	kit_done(&k);
@@ -715,7 +693,7 @@ START_TEST(pty_output_is_whole_when_the_session_ends)
 
 	want_exit(&o, 0);
 	ck_assert_uint_eq(o.out.len, 168894 + 30000);
-	ck_assert_str_eq(text(&o.out) + o.out.len - 7, "30000\r\n");
+	ck_assert_str_eq(bytes_text(&o.out) + o.out.len - 7, "30000\r\n");
 	outcome_done(&o);
 	kit_done(&k);
 }
@@ -729,10 +707,8 @@ START_TEST(pty_output_outlives_its_session_leader)
 	struct outcome o = { 0 };
 	siginfo_t si;
 
-	kit_init(&k);
-	client_open(&c, &k, true);
 	/* All of it fits what the kernel holds; nobody reads till the end. */
-	client_sh(&c, WIRE_EXEC_PTY | WIRE_EXEC_STDIN, "seq 1 2000");
+	kit_sh(&k, &c, WIRE_EXEC_PTY | WIRE_EXEC_STDIN, "seq 1 2000");
 	while (k.a.n_live == 0)
 		kit_step(&k, 1);
 	ck_assert_int_eq(waitid(P_ALL, 0, &si, WEXITED | WNOWAIT), 0);

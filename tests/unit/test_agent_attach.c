@@ -11,35 +11,13 @@
 
 #define KIB 1024ul
 
-static const char *text(const struct bytes *b)
-{
-	return b->p ? (const char *)b->p : "";
-}
-
-static bool none_lives(const struct kit *k)
-{
-	return k->a.n_live == 0;
-}
-
 /* sh -c @script in the background, under an id. */
 static void background(struct kit *k, const char *id, uint32_t flags,
 		       uint32_t ring, const char *script)
 {
-	const char *argv[] = { "sh", "-c", script, NULL };
-	struct msg_exec m = { .flags = flags | WIRE_EXEC_DETACH,
-			      .ring = ring,
-			      .id = id };
-	struct outcome o;
-	struct client c;
+	const struct msg_exec m = { .flags = flags, .ring = ring, .id = id };
 
-	client_open(&c, k, true);
-	client_exec(&c, &m, argv);
-	client_collect(&c, &o);
-	ck_assert_msg(o.started && !o.exited && !o.failed, "%s", o.sentence);
-	ck_assert_str_eq(o.id, id);
-	client_close(&c);
-	outcome_done(&o);
-	kit_step(k, 0);
+	kit_background(k, &m, script);
 }
 
 /* All that one who attaches gets; @o may have been prepared. */
@@ -70,27 +48,27 @@ START_TEST(background_output_is_replayed_from_any_cursor)
 
 	kit_init(&k);
 	background(&k, "job", 0, 0, "echo one; echo two >&2; exit 4");
-	kit_until(&k, none_lives);
+	kit_until(&k, kit_none_lives);
 	attach(&k, "job", 0, 0, &o);
 	ck_assert(o.started && o.exited);
 	ck_assert_uint_eq(o.exit.value, 4);
 	ck_assert_uint_eq(o.exit.stdout_cut, 0);
 	ck_assert_uint_ge(o.exit.end_ns, o.start_ns);
-	ck_assert_str_eq(text(&o.out), "one\n");
-	ck_assert_str_eq(text(&o.err), "two\n");
+	ck_assert_str_eq(bytes_text(&o.out), "one\n");
+	ck_assert_str_eq(bytes_text(&o.err), "two\n");
 	outcome_done(&o);
 
 	/* Again, as often as one likes, and from a cursor. */
 	o = (struct outcome){ .out.skip = 2, .err.skip = 2 };
 	attach(&k, "job", WIRE_ATTACH_FOLLOW, 2, &o);
 	ck_assert(o.exited);
-	ck_assert_str_eq(text(&o.out), "e\n");
-	ck_assert_str_eq(text(&o.err), "o\n");
+	ck_assert_str_eq(bytes_text(&o.out), "e\n");
+	ck_assert_str_eq(bytes_text(&o.err), "o\n");
 	outcome_done(&o);
 
 	o = (struct outcome){ .out.skip = 1, .err.skip = 1 };
 	attach(&k, "job", WIRE_ATTACH_BACK, 3, &o);
-	ck_assert_str_eq(text(&o.out), "ne\n");
+	ck_assert_str_eq(bytes_text(&o.out), "ne\n");
 	outcome_done(&o);
 
 	/* Past the end there is nothing, and that is no error. */
@@ -113,7 +91,7 @@ START_TEST(streams_come_in_the_order_they_were_read)
 	background(&k, "job", 0, 0,
 		   "for i in 1 2 3; do printf o$i; sleep 0.05; "
 		   "printf e$i >&2; sleep 0.05; done");
-	kit_until(&k, none_lives);
+	kit_until(&k, kit_none_lives);
 	client_open(&c, &k, true);
 	client_attach(&c, "job", 0, 0);
 	while (client_next(&c, &f)) {
@@ -134,15 +112,15 @@ START_TEST(unwanted_streams_do_not_come)
 
 	kit_init(&k);
 	background(&k, "job", 0, 0, "echo one; echo two >&2");
-	kit_until(&k, none_lives);
+	kit_until(&k, kit_none_lives);
 	attach(&k, "job", WIRE_ATTACH_NO_STDOUT, 0, &o);
 	ck_assert(o.exited && !o.out.len);
-	ck_assert_str_eq(text(&o.err), "two\n");
+	ck_assert_str_eq(bytes_text(&o.err), "two\n");
 	outcome_done(&o);
 	o = (struct outcome){ .partial = true };
 	attach(&k, "job", WIRE_ATTACH_NO_STDERR, 0, &o);
 	ck_assert(o.exited && !o.err.len);
-	ck_assert_str_eq(text(&o.out), "one\n");
+	ck_assert_str_eq(bytes_text(&o.out), "one\n");
 	outcome_done(&o);
 	kit_done(&k);
 }
@@ -161,7 +139,7 @@ START_TEST(without_follow_the_living_end_with_done)
 		attach(&k, "job", 0, 0, &o);
 		ck_assert(o.done && !o.exited);
 	}
-	ck_assert_str_eq(text(&o.out), "up\n");
+	ck_assert_str_eq(bytes_text(&o.out), "up\n");
 	outcome_done(&o);
 	kit_done(&k);
 }
@@ -217,13 +195,13 @@ START_TEST(tail_is_kept_and_the_cut_is_told)
 
 	kit_init(&k);
 	background(&k, "job", 0, 8 * KIB, "seq 1 20000");
-	kit_until(&k, none_lives);
+	kit_until(&k, kit_none_lives);
 	attach(&k, "job", 0, 0, &o);
 	ck_assert(o.exited);
 	ck_assert_uint_eq(o.out.len, 8 * KIB);
 	ck_assert_uint_eq(o.exit.stdout_cut, o.exit.stdout_total - 8 * KIB);
 	ck_assert_uint_eq(o.out.lost, o.exit.stdout_cut);
-	ck_assert_str_eq(text(&o.out) + 8 * KIB - 12, "19999\n20000\n");
+	ck_assert_str_eq(bytes_text(&o.out) + 8 * KIB - 12, "19999\n20000\n");
 	outcome_done(&o);
 	kit_done(&k);
 }
@@ -236,12 +214,13 @@ START_TEST(head_is_kept_if_asked_for)
 
 	kit_init(&k);
 	background(&k, "job", WIRE_EXEC_KEEP_HEAD, 8 * KIB, "seq 1 200000");
-	kit_until(&k, none_lives);
+	kit_until(&k, kit_none_lives);
 	attach(&k, "job", 0, 0, &o);
 	ck_assert(o.exited);
 	ck_assert_uint_eq(o.out.len, 72 * KIB);
-	ck_assert_int_eq(strncmp(text(&o.out), "1\n2\n3\n", 6), 0);
-	ck_assert_str_eq(text(&o.out) + 72 * KIB - 14, "199999\n200000\n");
+	ck_assert_int_eq(strncmp(bytes_text(&o.out), "1\n2\n3\n", 6), 0);
+	ck_assert_str_eq(bytes_text(&o.out) + 72 * KIB - 14,
+			 "199999\n200000\n");
 	ck_assert_uint_eq(o.out.lost, o.exit.stdout_cut);
 	outcome_done(&o);
 	kit_done(&k);
@@ -261,13 +240,12 @@ START_TEST(client_that_leaves_lets_others_have_its_process)
 	client_exec(&c,
 		    &(struct msg_exec){ .id = "job", .flags = WIRE_EXEC_STDIN },
 		    argv);
-	client_want(&c, WIRE_HELLO, &f);
-	client_want(&c, WIRE_STARTED, &f);
+	client_want_started(&c);
 	client_want(&c, WIRE_STDOUT, &f);
 	client_close(&c);
 	attach(&k, "job", WIRE_ATTACH_FOLLOW, 0, &o);
 	ck_assert(o.exited);
-	ck_assert_str_eq(text(&o.out), "up\ndown\n");
+	ck_assert_str_eq(bytes_text(&o.out), "up\ndown\n");
 	/* Its end was not fetched by who started it: it is still there. */
 	ck_assert_uint_eq(the_ended(&k)->nr, 1);
 	outcome_done(&o);
@@ -291,7 +269,7 @@ START_TEST(foreground_end_that_was_taken_is_forgotten)
 	client_sh(&c, 0, "true");
 	kit_step(&k, 20);
 	client_close(&c);
-	kit_until(&k, none_lives);
+	kit_until(&k, kit_none_lives);
 	ck_assert_uint_le(k.a.n_ended, 1);
 	kit_done(&k);
 }
@@ -350,7 +328,7 @@ START_TEST(stdin_of_several_is_written_whole_and_ends_for_all)
 		while (client_next(&c[i], &f))
 			outcome_take(&o[i], &f);
 		ck_assert(o[i].exited);
-		ck_assert_str_eq(text(&o[i].out), "from one\nfrom two\n");
+		ck_assert_str_eq(bytes_text(&o[i].out), "from one\nfrom two\n");
 		client_close(&c[i]);
 		outcome_done(&o[i]);
 	}
@@ -437,7 +415,7 @@ START_TEST(stdin_of_two_flows_through_a_slow_reader)
 		while (client_next(&c[i], &f))
 			outcome_take(&o[i], &f);
 		ck_assert(o[i].exited);
-		ck_assert_str_eq(text(&o[i].out), "4194304\n");
+		ck_assert_str_eq(bytes_text(&o[i].out), "4194304\n");
 		client_close(&c[i]);
 		outcome_done(&o[i]);
 	}
@@ -465,8 +443,7 @@ START_TEST(terminal_waits_for_the_next_client)
 		&(struct msg_exec){ .id = "shell",
 				    .flags = WIRE_EXEC_PTY | WIRE_EXEC_STDIN },
 		argv);
-	client_want(&c, WIRE_HELLO, &f);
-	client_want(&c, WIRE_STARTED, &f);
+	client_want_started(&c);
 	client_want(&c, WIRE_STDOUT, &f);
 	client_close(&c);
 	for (int i = 0; i < 10; i++)
@@ -484,7 +461,7 @@ START_TEST(terminal_waits_for_the_next_client)
 		outcome_take(&o, &f);
 	ck_assert(o.exited);
 	ck_assert_uint_eq(o.exit.value, 5);
-	ck_assert_str_eq(text(&o.out), "up\r\ngot word\r\n33 99\r\n");
+	ck_assert_str_eq(bytes_text(&o.out), "up\r\ngot word\r\n33 99\r\n");
 	client_close(&c);
 	outcome_done(&o);
 	kit_done(&k);

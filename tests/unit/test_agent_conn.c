@@ -149,11 +149,6 @@ START_TEST(exec_frames_that_do_not_fit_the_process_are_refused)
 }
 END_TEST
 
-static bool none_lives(const struct kit *k)
-{
-	return k->a.n_live == 0;
-}
-
 START_TEST(stat_counts_what_there_is)
 {
 	struct client c, idle;
@@ -167,7 +162,7 @@ START_TEST(stat_counts_what_there_is)
 	/* One that nobody fetches. */
 	outcome_run(&k, WIRE_EXEC_DETACH, "true", &o);
 	outcome_done(&o);
-	kit_until(&k, none_lives);
+	kit_until(&k, kit_none_lives);
 	client_open(&idle, &k, true);
 	client_sh(&idle, 0, "exec sleep 1000");
 	client_want(&idle, WIRE_HELLO, &f);
@@ -282,8 +277,7 @@ START_TEST(main_that_outlives_its_client_is_told_at_its_end)
 	client_want(&ev, WIRE_HELLO, &f);
 	client_open(&c, &k, true);
 	client_sh(&c, WIRE_EXEC_MAIN | WIRE_EXEC_STDIN, "read x; exit 3");
-	client_want(&c, WIRE_HELLO, &f);
-	client_want(&c, WIRE_STARTED, &f);
+	client_want_started(&c);
 	/* Its stdin ends with its client. */
 	client_close(&c);
 
@@ -366,8 +360,7 @@ START_TEST(id_is_unique_among_the_living)
 	kit_init(&k);
 	client_open(&c, &k, true);
 	client_exec(&c, &(struct msg_exec){ .id = "build" }, argv);
-	client_want(&c, WIRE_HELLO, &f);
-	client_want(&c, WIRE_STARTED, &f);
+	client_want_started(&c);
 	exec_id(&k, "build", "true", &o);
 	ck_assert(o.failed);
 	ck_assert_uint_eq(o.error.code, EEXIST);
@@ -407,7 +400,7 @@ START_TEST(table_full_of_ended_ones_makes_room_for_the_next)
 			    &o);
 		ck_assert(o.started);
 		outcome_done(&o);
-		kit_until(&k, none_lives);
+		kit_until(&k, kit_none_lives);
 	}
 	ck_assert_uint_eq(k.a.n_ended, AGENT_PROCS_MAX);
 	ck_assert_uint_eq(k.a.n_live, 0);
@@ -529,18 +522,13 @@ static void shut_down(struct kit *k, uint32_t grace_ms)
 	outcome_done(&o);
 }
 
-static bool powered_off(const struct kit *k)
-{
-	return k->powered_off > 0;
-}
-
 START_TEST(shutdown_of_an_idle_guest_is_at_once)
 {
 	struct kit k;
 
 	kit_init(&k);
 	shut_down(&k, WIRE_GRACE_MAX_MS);
-	kit_until(&k, powered_off);
+	kit_until(&k, kit_powered_off);
 	kit_done(&k);
 }
 END_TEST
@@ -587,7 +575,7 @@ START_TEST(shutdown_asks_then_kills_and_delivers_the_ends)
 	ck_assert_uint_eq(ot.exit.flags, 0);
 	client_close(&meek);
 	client_close(&tough);
-	kit_until(&k, powered_off);
+	kit_until(&k, kit_powered_off);
 	outcome_done(&om);
 	outcome_done(&ot);
 	kit_done(&k);
@@ -601,11 +589,8 @@ START_TEST(shutdown_under_way_starts_nothing)
 	struct outcome o;
 	struct kit k;
 
-	kit_init(&k);
-	client_open(&c, &k, true);
-	client_sh(&c, 0, "trap '' TERM; echo up; exec sleep 1000");
-	client_want(&c, WIRE_HELLO, &f);
-	client_want(&c, WIRE_STARTED, &f);
+	kit_sh(&k, &c, 0, "trap '' TERM; echo up; exec sleep 1000");
+	client_want_started(&c);
 	client_want(&c, WIRE_STDOUT, &f);
 	shut_down(&k, WIRE_GRACE_MAX_MS);
 	outcome_run(&k, 0, "true", &o);
@@ -618,7 +603,7 @@ START_TEST(shutdown_under_way_starts_nothing)
 	while (client_next(&c, &f))
 		;
 	client_close(&c);
-	kit_until(&k, powered_off);
+	kit_until(&k, kit_powered_off);
 	kit_done(&k);
 }
 END_TEST
@@ -657,7 +642,7 @@ START_TEST(shutdown_ends_a_shell_that_ignores_sigterm_and_a_stopped_one)
 	ck_assert_uint_eq(ot.exit.value, SIGTERM);
 	client_close(&shell);
 	client_close(&stopped);
-	kit_until(&k, powered_off);
+	kit_until(&k, kit_powered_off);
 	kit_done(&k);
 }
 END_TEST
@@ -671,7 +656,7 @@ START_TEST(shutdown_is_what_poweroff_asks_for)
 
 		kit_init(&k);
 		ck_assert_int_eq(kill(getpid(), sig[i]), 0);
-		kit_until(&k, powered_off);
+		kit_until(&k, kit_powered_off);
 		kit_done(&k);
 	}
 }

@@ -11,16 +11,6 @@
 #include "tests/lib/agent_kit.h"
 #include "tests/lib/check_main.h"
 
-static bool none_lives(const struct kit *k)
-{
-	return k->a.n_live == 0;
-}
-
-static bool powered_off(const struct kit *k)
-{
-	return k->powered_off > 0;
-}
-
 static void exec_id(struct kit *k, const char *id, struct outcome *o)
 {
 	static const char *const argv[] = { "true", NULL };
@@ -43,13 +33,12 @@ START_TEST(id_of_one_whose_end_is_not_taken_is_not_given_away)
 	kit_init(&k);
 	client_open(&c, &k, true);
 	client_exec(&c, &(struct msg_exec){ .id = "slow" }, argv);
-	client_want(&c, WIRE_HELLO, &f);
-	client_want(&c, WIRE_STARTED, &f);
+	client_want_started(&c);
 	/* Until nothing more has room on the way to the client. */
 	for (int i = 0; i < 200; i++)
 		kit_step(&k, 1);
 	client_signal(&c, SIGKILL, WIRE_SCOPE_ONE);
-	kit_until(&k, none_lives);
+	kit_until(&k, kit_none_lives);
 	exec_id(&k, "slow", &other);
 	ck_assert(other.failed);
 	ck_assert_uint_eq(other.error.code, EEXIST);
@@ -168,18 +157,15 @@ START_TEST(shutdown_asked_again_is_not_put_off)
 	struct wire_frame f;
 	struct kit k;
 
-	kit_init(&k);
-	client_open(&c, &k, true);
-	client_sh(&c, 0, "trap '' TERM; echo up; exec sleep 1000");
-	client_want(&c, WIRE_HELLO, &f);
-	client_want(&c, WIRE_STARTED, &f);
+	kit_sh(&k, &c, 0, "trap '' TERM; echo up; exec sleep 1000");
+	client_want_started(&c);
 	client_want(&c, WIRE_STDOUT, &f);
 	shut_down(&k, 500);
 	shut_down(&k, WIRE_GRACE_MAX_MS);
 	while (client_next(&c, &f))
 		;
 	client_close(&c);
-	kit_until(&k, powered_off);
+	kit_until(&k, kit_powered_off);
 	kit_done(&k);
 }
 END_TEST

@@ -18,34 +18,11 @@
 #include "tests/lib/agent_kit.h"
 #include "tests/lib/check_main.h"
 
-static bool none_lives(const struct kit *k)
-{
-	return k->a.n_live == 0;
-}
-
 static bool one_has_said_something(const struct kit *k)
 {
 	return container_of(k->a.live.next, struct proc, link)
 		       ->out[0]
 		       .store.total > 0;
-}
-
-static void background(struct kit *k, const struct msg_exec *m,
-		       const char *script)
-{
-	const char *argv[] = { "sh", "-c", script, NULL };
-	struct msg_exec all = *m;
-	struct outcome o;
-	struct client c;
-
-	all.flags |= WIRE_EXEC_DETACH;
-	client_open(&c, k, true);
-	client_exec(&c, &all, argv);
-	client_collect(&c, &o);
-	ck_assert_msg(o.started && !o.failed, "%s", o.sentence);
-	client_close(&c);
-	outcome_done(&o);
-	kit_step(k, 0);
 }
 
 /* The only PROCESS of a list; its strings live until the next frame. */
@@ -88,7 +65,7 @@ START_TEST(list_tells_of_a_process_what_there_is_to_tell)
 	struct kit k;
 
 	kit_init(&k);
-	background(&k, &m, "read x; echo $x; exit 3");
+	kit_background(&k, &m, "read x; echo $x; exit 3");
 	list_one(&c, &k, "job", 0, &p);
 	ck_assert_int_eq(p.state, WIRE_PROC_RUNNING);
 	ck_assert_uint_gt(p.pid, 1);
@@ -109,7 +86,7 @@ START_TEST(list_tells_of_a_process_what_there_is_to_tell)
 	client_open(&c, &k, true);
 	client_attach(&c, "job", WIRE_ATTACH_STDIN | WIRE_ATTACH_FOLLOW, 0);
 	client_stdin(&c, "word\n", 5);
-	kit_until(&k, none_lives);
+	kit_until(&k, kit_none_lives);
 	client_close(&c);
 	list_one(&c, &k, "", WIRE_LIST_ENV, &p);
 	ck_assert_int_eq(p.state, WIRE_PROC_EXITED);
@@ -149,7 +126,7 @@ START_TEST(list_cuts_what_is_too_long_and_says_so)
 	ck_assert(o.started);
 	client_close(&c);
 	outcome_done(&o);
-	kit_until(&k, none_lives);
+	kit_until(&k, kit_none_lives);
 
 	list_one(&c, &k, "job", WIRE_LIST_ENV, &p);
 	ck_assert_uint_eq(p.flags, WIRE_PROC_ARGS_CUT | WIRE_PROC_ENV_CUT);
@@ -173,9 +150,9 @@ START_TEST(list_of_many_comes_whole_and_in_order)
 	kit_init(&k);
 	for (int i = 0; i < 200; i++) {
 		(void)snprintf(id, sizeof(id), "job-%d", i);
-		background(&k, &(struct msg_exec){ .id = id }, ":");
+		kit_background(&k, &(struct msg_exec){ .id = id }, ":");
 	}
-	kit_until(&k, none_lives);
+	kit_until(&k, kit_none_lives);
 	client_open(&c, &k, true);
 	client_list(&c, "", 0);
 	client_want(&c, WIRE_HELLO, &f);
@@ -219,14 +196,14 @@ START_TEST(kill_ends_the_tree_and_says_who_is_gone)
 	struct kit k;
 
 	kit_init(&k);
-	background(&k, &(struct msg_exec){ .id = "job" },
-		   "trap '' TERM; echo up; sleep 1000; sleep 1000");
+	kit_background(&k, &(struct msg_exec){ .id = "job" },
+		       "trap '' TERM; echo up; sleep 1000; sleep 1000");
 	kit_until(&k, one_has_said_something);
 	client_open(&c, &k, true);
 	client_kill(&c, "job", SIGTERM, WIRE_SCOPE_TREE, 200);
 	answer(&c, &k, &o);
 	ck_assert(o.done);
-	kit_until(&k, none_lives);
+	kit_until(&k, kit_none_lives);
 
 	client_open(&c, &k, true);
 	client_attach(&c, "job", 0, 0);
@@ -256,9 +233,9 @@ START_TEST(drop_forgets_the_ended_and_no_other)
 	struct kit k;
 
 	kit_init(&k);
-	background(&k,
-		   &(struct msg_exec){ .id = "job", .flags = WIRE_EXEC_STDIN },
-		   "read x");
+	kit_background(
+		&k, &(struct msg_exec){ .id = "job", .flags = WIRE_EXEC_STDIN },
+		"read x");
 	client_open(&c, &k, true);
 	client_drop(&c, "job");
 	answer(&c, &k, &o);
@@ -267,7 +244,7 @@ START_TEST(drop_forgets_the_ended_and_no_other)
 	client_open(&c, &k, true);
 	client_kill(&c, "job", SIGKILL, WIRE_SCOPE_ONE, 0);
 	answer(&c, &k, &o);
-	kit_until(&k, none_lives);
+	kit_until(&k, kit_none_lives);
 	client_open(&c, &k, true);
 	client_drop(&c, "job");
 	answer(&c, &k, &o);
@@ -295,12 +272,12 @@ START_TEST(output_of_the_oldest_ended_makes_room)
 
 	kit_init(&k);
 	k.a.pool.max = 400u << 10;
-	background(&k, &old, "head -c 150000 /dev/zero");
-	kit_until(&k, none_lives);
-	background(&k, &mid, "head -c 100000 /dev/zero");
-	kit_until(&k, none_lives);
-	background(&k, &new, "head -c 200000 /dev/zero");
-	kit_until(&k, none_lives);
+	kit_background(&k, &old, "head -c 150000 /dev/zero");
+	kit_until(&k, kit_none_lives);
+	kit_background(&k, &mid, "head -c 100000 /dev/zero");
+	kit_until(&k, kit_none_lives);
+	kit_background(&k, &new, "head -c 200000 /dev/zero");
+	kit_until(&k, kit_none_lives);
 	list_one(&c, &k, "old", 0, &m);
 	ck_assert_uint_eq(m.stdout_total, 150000);
 	ck_assert_uint_eq(m.stdout_cut, 150000);
@@ -327,9 +304,9 @@ START_TEST(output_of_many_small_ones_that_ended_stays_within_the_limit)
 	k.a.pool.max = 64u << 10;
 	for (int i = 0; i < 12; i++) {
 		(void)snprintf(id, sizeof(id), "job%d", i);
-		background(&k, &(struct msg_exec){ .id = id },
-			   "head -c 8000 /dev/zero");
-		kit_until(&k, none_lives);
+		kit_background(&k, &(struct msg_exec){ .id = id },
+			       "head -c 8000 /dev/zero");
+		kit_until(&k, kit_none_lives);
 		ck_assert_uint_le(k.a.pool.used, k.a.pool.max);
 	}
 	list_one(&c, &k, "job0", 0, &m);
@@ -351,9 +328,9 @@ START_TEST(drop_waits_for_who_still_reads)
 	struct kit k;
 
 	kit_init(&k);
-	background(&k, &(struct msg_exec){ .id = "job" },
-		   "head -c 1000000 /dev/zero");
-	kit_until(&k, none_lives);
+	kit_background(&k, &(struct msg_exec){ .id = "job" },
+		       "head -c 1000000 /dev/zero");
+	kit_until(&k, kit_none_lives);
 	client_open(&reader, &k, true);
 	client_attach(&reader, "job", 0, 0);
 	client_want(&reader, WIRE_HELLO, &f);
@@ -363,7 +340,7 @@ START_TEST(drop_waits_for_who_still_reads)
 	ck_assert(o.done);
 	ck_assert_uint_eq(k.a.n_ended, 1);
 	/* Gone for all others, and its id is free. */
-	background(&k, &(struct msg_exec){ .id = "job" }, ":");
+	kit_background(&k, &(struct msg_exec){ .id = "job" }, ":");
 	memset(&o, 0, sizeof(o));
 	while (client_next(&reader, &f))
 		outcome_take(&o, &f);
@@ -371,7 +348,7 @@ START_TEST(drop_waits_for_who_still_reads)
 	ck_assert_uint_eq(o.out.len, 1000000);
 	client_close(&reader);
 	outcome_done(&o);
-	kit_until(&k, none_lives);
+	kit_until(&k, kit_none_lives);
 	kit_step(&k, 0);
 	ck_assert_uint_eq(k.a.n_ended, 1);
 	kit_done(&k);
@@ -434,9 +411,9 @@ START_TEST(port_is_not_waited_for_when_its_process_has_ended)
 	int fd = listener(&port);
 
 	kit_init(&k);
-	background(&k,
-		   &(struct msg_exec){ .id = "job", .flags = WIRE_EXEC_STDIN },
-		   "read x; exit 9");
+	kit_background(
+		&k, &(struct msg_exec){ .id = "job", .flags = WIRE_EXEC_STDIN },
+		"read x; exit 9");
 	client_open(&c, &k, true);
 	client_wait_port(&c, port, "job");
 	for (int i = 0; i < 5; i++)
@@ -449,7 +426,7 @@ START_TEST(port_is_not_waited_for_when_its_process_has_ended)
 			      WIRE_ATTACH_STDIN | WIRE_ATTACH_FOLLOW, 0);
 		client_empty(&in, WIRE_STDIN_CLOSE);
 		o = (struct outcome){ .partial = true };
-		kit_until(&k, none_lives);
+		kit_until(&k, kit_none_lives);
 		client_close(&in);
 	}
 	answer(&c, &k, &o);
@@ -551,7 +528,8 @@ START_TEST(events_tell_starts_ends_and_busyness)
 	want_event(&ev, WIRE_EVENT_BUSY, &m);
 	ck_assert_uint_eq(m.value, 0);
 
-	background(&k, &(struct msg_exec){ .id = "job" }, "exec sleep 1000");
+	kit_background(&k, &(struct msg_exec){ .id = "job" },
+		       "exec sleep 1000");
 	want_event(&ev, WIRE_EVENT_PROCESS_STARTED, &m);
 	ck_assert_str_eq(m.id, "job");
 	ck_assert_str_eq(m.text, "sh");
@@ -620,7 +598,8 @@ START_TEST(client_that_waits_for_a_port_makes_busy)
 	ck_assert_uint_eq(m.value, 0);
 
 	/* Of a process that ends: neither of them is left. */
-	background(&k, &(struct msg_exec){ .id = "job" }, "exec sleep 1000");
+	kit_background(&k, &(struct msg_exec){ .id = "job" },
+		       "exec sleep 1000");
 	client_open(&c, &k, true);
 	client_wait_port(&c, 1, "job");
 	do
@@ -683,7 +662,8 @@ START_TEST(busyness_that_was_missed_is_told_when_it_can_be)
 					.text = "again" };
 		events_tell(&k.a, &m);
 	}
-	background(&k, &(struct msg_exec){ .id = "job" }, "exec sleep 1000");
+	kit_background(&k, &(struct msg_exec){ .id = "job" },
+		       "exec sleep 1000");
 	while (k.a.events.touched)
 		kit_step(&k, 10);
 	ck_assert_uint_eq(k.a.events.busy, WIRE_BUSY_PROCESS);
@@ -738,7 +718,8 @@ START_TEST(cgroup_name_that_is_taken_is_passed_over)
 	outcome_run(&k, 0, "read x < /proc/self/cgroup; echo $x", &o);
 	ck_assert_str_eq(o.id, "p1");
 	outcome_done(&o);
-	background(&k, &(struct msg_exec){ .id = "guard" }, "exec sleep 1000");
+	kit_background(&k, &(struct msg_exec){ .id = "guard" },
+		       "exec sleep 1000");
 	ck_assert_int_eq(mkdirat(dir, "p3", 0755), 0);
 	fd = openat(dir, "p3/cgroup.procs", O_WRONLY | O_CLOEXEC);
 	(void)snprintf(
@@ -759,7 +740,7 @@ START_TEST(cgroup_name_that_is_taken_is_passed_over)
 	ck_assert_uint_eq(o.error.code, EEXIST);
 	(void)kill(container_of(k.a.live.next, struct proc, link)->pid,
 		   SIGKILL);
-	kit_until(&k, none_lives);
+	kit_until(&k, kit_none_lives);
 	while (unlinkat(dir, "p3", AT_REMOVEDIR) < 0 && errno == EBUSY)
 		;
 	(void)unlinkat(dir, "p2", AT_REMOVEDIR);

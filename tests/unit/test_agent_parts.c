@@ -295,11 +295,6 @@ static bool one_lives(const struct kit *k)
 	return k->a.n_live == 1;
 }
 
-static bool none_lives(const struct kit *k)
-{
-	return k->a.n_live == 0;
-}
-
 static unsigned int n_cgroups(const struct kit *k)
 {
 	struct stat st;
@@ -340,7 +335,7 @@ START_TEST(cgroup_tells_lingering_from_exited)
 		ck_assert_int_eq(close(fd), 0);
 		ck_assert_int_eq(unlink((char *)o.out.p), 0);
 	}
-	kit_until(&k, none_lives);
+	kit_until(&k, kit_none_lives);
 	/* Its client has its end, and now nothing of it lingers. */
 	ck_assert_uint_eq(k.a.n_ended, 0);
 	ck_assert_uint_eq(n_cgroups(&k), 0);
@@ -372,7 +367,7 @@ START_TEST(cgroup_kill_reaches_what_left_the_session)
 		outcome_take(&o, &f);
 	ck_assert(o.exited);
 	ck_assert_uint_eq(o.exit.value, SIGKILL);
-	kit_until(&k, none_lives);
+	kit_until(&k, kit_none_lives);
 	ck_assert_uint_eq(n_cgroups(&k), 0);
 	client_close(&c);
 	outcome_done(&o);
@@ -410,7 +405,7 @@ START_TEST(cgroup_signal_reaches_cgroups_that_were_made_below)
 		outcome_take(&o, &f);
 	ck_assert_str_eq((char *)o.out.p, "up\nterm\n143\n");
 	/* The empty ones below are no hindrance to removal. */
-	kit_until(&k, none_lives);
+	kit_until(&k, kit_none_lives);
 	ck_assert_uint_eq(n_cgroups(&k), 0);
 	client_close(&c);
 	outcome_done(&o);

@@ -17,14 +17,6 @@ static const char id[] = "0123456789abcdef0123456789abcdef";
 
 /* ---- The file ---- */
 
-static int open_dir(const struct host_env *v)
-{
-	int fd = open(v->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-	ck_assert_int_ge(fd, 0);
-	return fd;
-}
-
 static struct hutch_vm_event an_event(void)
 {
 	return (struct hutch_vm_event){
@@ -67,7 +59,7 @@ START_TEST(event_comes_back_as_it_was)
 	int dirfd;
 
 	host_env_init(&v);
-	dirfd = open_dir(&v);
+	dirfd = host_env_dirfd(&v);
 	eventlog_init(&log, dirfd);
 	eventlog_put(&log, &a);
 	eventlog_done(&log);
@@ -118,13 +110,6 @@ START_TEST(parse_refuses_what_is_no_event)
 }
 END_TEST
 
-static off_t size_of(int dirfd, const char *name)
-{
-	struct stat st;
-
-	return fstatat(dirfd, name, &st, 0) < 0 ? -1 : st.st_size;
-}
-
 START_TEST(file_turns_over_and_stays_under_its_cap)
 {
 	struct hutch_vm_event a = an_event();
@@ -134,17 +119,19 @@ START_TEST(file_turns_over_and_stays_under_its_cap)
 	int dirfd;
 
 	host_env_init(&v);
-	dirfd = open_dir(&v);
+	dirfd = host_env_dirfd(&v);
 	eventlog_init(&log, dirfd);
 	memset(text, '\033', sizeof(text) - 1);
 	a.text = text;
 	for (int i = 0; i < 2000; i++)
 		eventlog_put(&log, &a);
-	ck_assert_int_gt(size_of(dirfd, "events.jsonl"), 0);
-	ck_assert_int_le(size_of(dirfd, "events.jsonl"), EVENTLOG_FILE_MAX);
-	ck_assert_int_gt(size_of(dirfd, "events.jsonl.1"),
+	ck_assert_int_gt(host_size_of(dirfd, "events.jsonl"), 0);
+	ck_assert_int_le(host_size_of(dirfd, "events.jsonl"),
+			 EVENTLOG_FILE_MAX);
+	ck_assert_int_gt(host_size_of(dirfd, "events.jsonl.1"),
 			 EVENTLOG_FILE_MAX - EVENTLOG_LINE_MAX);
-	ck_assert_int_le(size_of(dirfd, "events.jsonl.1"), EVENTLOG_FILE_MAX);
+	ck_assert_int_le(host_size_of(dirfd, "events.jsonl.1"),
+			 EVENTLOG_FILE_MAX);
 	eventlog_done(&log);
 	(void)close(dirfd);
 	host_env_done(&v);
@@ -161,22 +148,22 @@ START_TEST(file_that_cannot_turn_over_is_kept_and_that_is_said)
 	int dirfd;
 
 	host_env_init(&v);
-	dirfd = open_dir(&v);
+	dirfd = host_env_dirfd(&v);
 	ck_assert_int_eq(mkdirat(dirfd, "events.jsonl.1", 0700), 0);
 	eventlog_init(&log, dirfd);
 	while (log.lost == 0)
 		eventlog_put(&log, &a);
-	full = size_of(dirfd, "events.jsonl");
+	full = host_size_of(dirfd, "events.jsonl");
 	ck_assert_int_gt(full, EVENTLOG_FILE_MAX - EVENTLOG_LINE_MAX);
 	for (int i = 0; i < 4; i++)
 		eventlog_put(&log, &a);
-	ck_assert_int_eq(size_of(dirfd, "events.jsonl"), full);
+	ck_assert_int_eq(host_size_of(dirfd, "events.jsonl"), full);
 	ck_assert_uint_eq(log.lost, 5);
 	ck_assert_int_eq(unlinkat(dirfd, "events.jsonl.1", AT_REMOVEDIR), 0);
 	eventlog_put(&log, &a);
 	eventlog_done(&log);
 	ck_assert_uint_eq(log.lost, 5);
-	ck_assert_int_eq(size_of(dirfd, "events.jsonl.1"), full);
+	ck_assert_int_eq(host_size_of(dirfd, "events.jsonl.1"), full);
 	ck_assert_ptr_nonnull(strstr(read_file(dirfd, "events.jsonl"),
 				     "\"5 events could not be written\""));
 	(void)close(dirfd);
@@ -193,15 +180,15 @@ START_TEST(guest_that_tells_too_much_is_cut_short_and_that_is_said)
 	int dirfd;
 
 	host_env_init(&v);
-	dirfd = open_dir(&v);
+	dirfd = host_env_dirfd(&v);
 	eventlog_init(&log, dirfd);
 	for (unsigned int i = 0; i < EVENTLOG_BURST + 500; i++)
 		eventlog_put_guest(&log, &a);
 	ck_assert_uint_gt(log.dropped, 400);
 	/* The host's own are not limited. */
-	before = size_of(dirfd, "events.jsonl");
+	before = host_size_of(dirfd, "events.jsonl");
 	eventlog_put(&log, &a);
-	ck_assert_int_gt(size_of(dirfd, "events.jsonl"), before);
+	ck_assert_int_gt(host_size_of(dirfd, "events.jsonl"), before);
 	log.at_ns -= 1000000000; /* a second later */
 	eventlog_put_guest(&log, &a);
 	ck_assert_uint_eq(log.dropped, 0);
@@ -243,10 +230,8 @@ START_TEST(events_of_a_life_in_order)
 	struct hutch_events *ev;
 	struct host_env v;
 
-	host_env_init(&v);
-	o.name = "web";
 	o.argv = argv;
-	hutch_vm_close(host_start_with(&v, "", &o));
+	host_up_with(&v, "", &o);
 	hutch_record_free(host_wait_end(&v, "web"));
 	ev = open_events(&v, "web", 0);
 	ck_assert_int_eq(hutch_events_fd(ev), -1);
@@ -314,11 +299,9 @@ START_TEST(events_of_an_rm_vm_end_with_its_end)
 	struct hutch_events *ev;
 	struct host_env v;
 
-	host_env_init(&v);
-	o.name = "web";
 	o.flags = HUTCH_START_RM;
 	o.wait = HUTCH_WAIT_READY;
-	hutch_vm_close(host_start_with(&v, "", &o));
+	host_up_with(&v, "", &o);
 	ev = open_events(&v, "web", HUTCH_EVENTS_FOLLOW);
 	expect(&v, ev, "started", &e);
 	expect(&v, ev, "ready", &e);

@@ -185,10 +185,8 @@ START_TEST(exec_in_an_rm_vm_that_dies_tells_why)
 	struct host_env v;
 	struct host_result res;
 
-	host_env_init(&v);
-	o.name = "web";
 	o.flags = HUTCH_START_RM;
-	hutch_vm_close(host_start_with(&v, "", &o));
+	host_up_with(&v, "", &o);
 	x = host_run(&v, 0, "die", "exit", "5");
 	host_collect(&v, x, &res);
 	ck_assert_int_eq(res.r, -ESRCH);

@@ -16,15 +16,6 @@ static void pause_ms(long ms)
 	(void)nanosleep(&t, NULL);
 }
 
-static struct hutch_record *inspect(struct host_env *v)
-{
-	struct hutch_record *rec;
-
-	ck_assert_msg(hutch_inspect(v->h, "web", &rec, &v->e) == 0, "%s",
-		      v->e.msg);
-	return rec;
-}
-
 static void start_idle(struct host_env *v, uint64_t ms, unsigned int flags)
 {
 	struct hutch_start_opts o = HUTCH_START_OPTS_INIT;
@@ -57,7 +48,7 @@ START_TEST(idle_vm_ends_and_says_so)
 
 	start_idle(&v, 50, 0);
 	host_expect_reason(&v, "idle-timeout");
-	rec = inspect(&v);
+	rec = host_inspect(&v);
 	ck_assert(rec->last_activity_ns == 0);
 	hutch_record_free(rec);
 	ck_assert_int_eq(hutch_events_open(v.h, "web", 0, &ev, &v.e), 0);
@@ -84,7 +75,7 @@ START_TEST(idle_clock_rests_while_a_client_is_attached)
 	hutch_exec_close(x);
 	ck_assert(ends_within(&v, HOST_LONG_MS));
 	host_expect_reason(&v, "idle-timeout");
-	rec = inspect(&v);
+	rec = host_inspect(&v);
 	ck_assert(rec->last_activity_ns > rec->ready_ns + 500000000);
 	hutch_record_free(rec);
 	host_env_done(&v);
@@ -137,7 +128,8 @@ START_TEST(activity_is_on_record_in_time)
 	x = host_run(&v, 0, "say", "a");
 	host_collect(&v, x, &res);
 	hutch_exec_close(x);
-	for (rec = inspect(&v); rec->last_activity_ns == 0; rec = inspect(&v)) {
+	for (rec = host_inspect(&v); rec->last_activity_ns == 0;
+	     rec = host_inspect(&v)) {
 		hutch_record_free(rec);
 		pause_ms(100);
 	}

@@ -92,11 +92,9 @@ START_TEST(attached_main_process_gives_the_reason)
 	struct host_env v;
 	struct host_result res;
 
-	host_env_init(&v);
-	o.name = "web";
 	o.argv = argv;
 	o.flags = HUTCH_START_ATTACH;
-	hutch_vm_close(host_start_with(&v, "", &o));
+	host_up_with(&v, "", &o);
 	x = host_run_flags(&v, HUTCH_EXEC_MAIN, argv);
 	host_collect(&v, x, &res);
 	ck_assert_int_eq(res.last.kind, HUTCH_EXEC_EXIT);
@@ -171,10 +169,8 @@ START_TEST(timeout_ends_it_and_is_on_record)
 	struct hutch_start_opts o = HUTCH_START_OPTS_INIT;
 	struct host_env v;
 
-	host_env_init(&v);
-	o.name = "web";
 	o.timeout_ms = 1;
-	hutch_vm_close(host_start_with(&v, "nobell", &o));
+	host_up_with(&v, "nobell", &o);
 	host_expect_reason(&v, "timeout");
 	host_env_done(&v);
 }
@@ -271,15 +267,6 @@ START_TEST(rm_leaves_nothing_but_tells_how_it_ended)
 }
 END_TEST
 
-static struct hutch_record *inspect(struct host_env *v)
-{
-	struct hutch_record *rec;
-
-	ck_assert_msg(hutch_inspect(v->h, "web", &rec, &v->e) == 0, "%s",
-		      v->e.msg);
-	return rec;
-}
-
 /* Gone, though not a child of ours: the process that waited has reaped it. */
 static void await_gone(pid_t pid)
 {
@@ -295,7 +282,7 @@ START_TEST(killed_monitor_is_a_crash)
 
 	host_env_init(&v);
 	hutch_vm_close(host_start(&v, ""));
-	rec = inspect(&v);
+	rec = host_inspect(&v);
 	ck_assert_int_eq(kill(rec->vmm_pid, SIGKILL), 0);
 	hutch_record_free(rec);
 	host_expect_reason(&v, "vmm-crash(9)");
@@ -310,7 +297,7 @@ START_TEST(killed_keeper_is_lost_and_takes_the_monitor_along)
 
 	host_env_init(&v);
 	hutch_vm_close(host_start(&v, ""));
-	rec = inspect(&v);
+	rec = host_inspect(&v);
 	ck_assert_int_eq(kill(rec->keeper_pid, SIGKILL), 0);
 	host_expect_reason(&v, "lost");
 	await_gone(rec->vmm_pid);
@@ -329,7 +316,7 @@ START_TEST(both_killed_is_lost)
 
 	host_env_init(&v);
 	hutch_vm_close(host_start(&v, ""));
-	rec = inspect(&v);
+	rec = host_inspect(&v);
 	ck_assert_int_eq(kill(rec->keeper_pid, SIGSTOP), 0);
 	ck_assert_int_eq(kill(rec->vmm_pid, SIGKILL), 0);
 	ck_assert_int_eq(kill(rec->keeper_pid, SIGKILL), 0);
@@ -347,7 +334,7 @@ START_TEST(keeper_told_to_end_ends_the_vm)
 
 	host_env_init(&v);
 	hutch_vm_close(host_start(&v, ""));
-	rec = inspect(&v);
+	rec = host_inspect(&v);
 	ck_assert_int_eq(kill(rec->keeper_pid, SIGTERM), 0);
 	hutch_record_free(rec);
 	host_expect_reason(&v, "stopped");

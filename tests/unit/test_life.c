@@ -24,15 +24,6 @@ static void pause_ms(long ms)
 	(void)nanosleep(&t, NULL);
 }
 
-static struct hutch_record *inspect(struct host_env *v)
-{
-	struct hutch_record *rec;
-
-	ck_assert_msg(hutch_inspect(v->h, "web", &rec, &v->e) == 0, "%s",
-		      v->e.msg);
-	return rec;
-}
-
 static void start_main(struct host_env *v, const char *const *argv,
 		       struct hutch_start_opts *o)
 {
@@ -78,7 +69,8 @@ START_TEST(on_exit_keep_leaves_the_vm_running)
 	ck_assert_int_eq(hutch_process_wait(v.h, "web", NULL, &w, &res, &v.e),
 			 0);
 	ck_assert_int_eq(res.value, 7);
-	for (rec = inspect(&v); rec->exit_code < 0; rec = inspect(&v)) {
+	for (rec = host_inspect(&v); rec->exit_code < 0;
+	     rec = host_inspect(&v)) {
 		hutch_record_free(rec);
 		pause_ms(5);
 	}
@@ -93,7 +85,7 @@ START_TEST(on_exit_keep_leaves_the_vm_running)
 	hutch_exec_close(x);
 	ck_assert_int_eq(hutch_stop(v.h, "web", 0, &v.e), 0);
 	host_expect_reason(&v, "stopped");
-	rec = inspect(&v);
+	rec = host_inspect(&v);
 	ck_assert_int_eq(rec->exit_code, 7);
 	ck_assert(rec->main_ended_ns == main_ended);
 	ck_assert(rec->ended_ns > main_ended);
@@ -113,10 +105,8 @@ START_TEST(main_that_the_vm_takes_along_has_not_ended_before)
 	int status;
 	pid_t pid;
 
-	host_env_init(&v);
-	o.name = "web";
 	o.on_exit = HUTCH_ON_EXIT_KEEP;
-	hutch_vm_close(host_start_with(&v, "deaf", &o));
+	host_up_with(&v, "deaf", &o);
 	ck_assert_int_eq(hutch_wait(v.h, "web", HUTCH_WAIT_READY, HOST_LONG_MS,
 				    NULL, &v.e),
 			 0);
@@ -124,8 +114,8 @@ START_TEST(main_that_the_vm_takes_along_has_not_ended_before)
 	ck_assert_int_ge(pid, 0);
 	if (pid == 0)
 		_exit(hutch_stop(v.h, "web", 1000, NULL) < 0);
-	for (rec = inspect(&v); rec->state == HUTCH_STATE_RUNNING;
-	     rec = inspect(&v)) {
+	for (rec = host_inspect(&v); rec->state == HUTCH_STATE_RUNNING;
+	     rec = host_inspect(&v)) {
 		hutch_record_free(rec);
 		pause_ms(5);
 	}
@@ -136,7 +126,7 @@ START_TEST(main_that_the_vm_takes_along_has_not_ended_before)
 	host_expect_reason(&v, "stopped");
 	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
 	ck_assert_int_eq(status, 0);
-	rec = inspect(&v);
+	rec = host_inspect(&v);
 	ck_assert_int_eq(rec->signal, 15);
 	ck_assert(rec->main_ended_ns == 0);
 	hutch_record_free(rec);
@@ -289,7 +279,7 @@ START_TEST(main_ended_together_with_the_machine_is_its_end)
 	ck_assert_int_eq(hutch_wait(v.h, "web", HUTCH_WAIT_READY, HOST_LONG_MS,
 				    NULL, &v.e),
 			 0);
-	rec = inspect(&v);
+	rec = host_inspect(&v);
 	ck_assert_int_eq(kill(rec->keeper_pid, SIGSTOP), 0);
 	hutch_exec_close(host_run(&v, 0, "exitdie", "5"));
 	pause_ms(300);
@@ -308,17 +298,16 @@ START_TEST(main_ended_again_and_again_counts_once)
 	struct host_result res;
 	struct host_env v;
 
-	host_env_init(&v);
-	o.name = "web";
 	o.on_exit = HUTCH_ON_EXIT_KEEP;
-	hutch_vm_close(host_start_with(&v, "", &o));
+	host_up_with(&v, "", &o);
 	for (int i = 0; i < 3; i++) {
 		x = host_run(&v, 0, "event", "1", "1", "0", i ? "7" : "9",
 			     "main", "", "1000");
 		host_collect(&v, x, &res);
 		hutch_exec_close(x);
 	}
-	for (rec = inspect(&v); rec->exit_code < 0; rec = inspect(&v)) {
+	for (rec = host_inspect(&v); rec->exit_code < 0;
+	     rec = host_inspect(&v)) {
 		hutch_record_free(rec);
 		pause_ms(5);
 	}
@@ -334,10 +323,8 @@ START_TEST(main_ended_again_of_a_vm_that_ends_does_not_hold_it_up)
 	struct hutch_start_opts o = HUTCH_START_OPTS_INIT;
 	struct host_env v;
 
-	host_env_init(&v);
-	o.name = "web";
 	o.grace_ms = 1;
-	hutch_vm_close(host_start_with(&v, "deaf", &o));
+	host_up_with(&v, "deaf", &o);
 	hutch_exec_close(host_run(&v, 0, "event", "1", "1", "0", "9", "main",
 				  "", "2000"));
 	host_expect_reason(&v, "exited(9)");
@@ -351,10 +338,8 @@ START_TEST(main_whose_start_is_never_answered_ends_the_vm)
 	struct hutch_start_opts o = HUTCH_START_OPTS_INIT;
 	struct host_env v;
 
-	host_env_init(&v);
-	o.name = "web";
 	o.argv = argv;
-	hutch_vm_close(host_start_with(&v, "hangup", &o));
+	host_up_with(&v, "hangup", &o);
 	host_expect_reason(&v, "host-error(the agent did not start the main "
 			       "process)");
 	host_env_done(&v);
@@ -392,7 +377,8 @@ START_TEST(keeper_stays_small_whatever_the_guest_says)
 	x = host_run(&v, 0, "event", "5", "0", "0", "0", "p9", "t", "4000");
 	host_collect(&v, x, &res);
 	hutch_exec_close(x);
-	for (rec = inspect(&v); rec->exit_code < 0; rec = inspect(&v)) {
+	for (rec = host_inspect(&v); rec->exit_code < 0;
+	     rec = host_inspect(&v)) {
 		hutch_record_free(rec);
 		pause_ms(20);
 	}

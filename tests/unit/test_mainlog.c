@@ -16,21 +16,6 @@
 
 #define PIECE 1000u
 
-static int open_dir(const struct host_env *v)
-{
-	int fd = open(v->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-	ck_assert_int_ge(fd, 0);
-	return fd;
-}
-
-static off_t size_of(int dirfd, const char *name)
-{
-	struct stat st;
-
-	return fstatat(dirfd, name, &st, 0) == 0 ? st.st_size : -1;
-}
-
 static size_t make_piece(uint8_t *buf, int stream, const char *text)
 {
 	const struct mainlog_head h = { .time_ns = le64_put(5),
@@ -114,18 +99,18 @@ START_TEST(put_turns_over_and_stays_under_its_cap)
 	int dirfd;
 
 	host_env_init(&v);
-	dirfd = open_dir(&v);
+	dirfd = host_env_dirfd(&v);
 	mainlog_init(&l, dirfd);
 	fill(&l, 5000);
 	mainlog_done(&l);
 	ck_assert_uint_eq(l.lost, 0);
-	ck_assert(size_of(dirfd, "main.log") <= MAINLOG_FILE_MAX);
-	ck_assert(size_of(dirfd, "main.log.1") <= MAINLOG_FILE_MAX);
-	ck_assert(size_of(dirfd, "main.log.1") > MAINLOG_FILE_MAX - piece);
+	ck_assert(host_size_of(dirfd, "main.log") <= MAINLOG_FILE_MAX);
+	ck_assert(host_size_of(dirfd, "main.log.1") <= MAINLOG_FILE_MAX);
+	ck_assert(host_size_of(dirfd, "main.log.1") > MAINLOG_FILE_MAX - piece);
 	/* Whole pieces only. */
-	ck_assert_int_eq(size_of(dirfd, "main.log") % piece, 0);
-	ck_assert_int_eq(size_of(dirfd, "main.log.1") % piece, 0);
-	ck_assert_int_eq(size_of(dirfd, "main.log.2"), -1);
+	ck_assert_int_eq(host_size_of(dirfd, "main.log") % piece, 0);
+	ck_assert_int_eq(host_size_of(dirfd, "main.log.1") % piece, 0);
+	ck_assert_int_eq(host_size_of(dirfd, "main.log.2"), -1);
 	(void)close(dirfd);
 	host_env_done(&v);
 }
@@ -140,7 +125,7 @@ START_TEST(put_on_a_full_disk_leaves_whole_pieces)
 	int dirfd;
 
 	host_env_init(&v);
-	dirfd = open_dir(&v);
+	dirfd = host_env_dirfd(&v);
 	(void)signal(SIGXFSZ, SIG_IGN);
 	ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &old), 0);
 	for (size_t n = 0; n < piece; n += 100) {
@@ -153,11 +138,11 @@ START_TEST(put_on_a_full_disk_leaves_whole_pieces)
 		bug_on(setrlimit(RLIMIT_FSIZE, &rl) < 0);
 		fill(&l, 4);
 		bug_on(setrlimit(RLIMIT_FSIZE, &old) < 0);
-		ck_assert_int_eq(size_of(dirfd, "main.log"),
+		ck_assert_int_eq(host_size_of(dirfd, "main.log"),
 				 (off_t)(2 * piece));
 		ck_assert_uint_eq(l.lost, 2ull * PIECE);
 		fill(&l, 1);
-		ck_assert_int_eq(size_of(dirfd, "main.log"),
+		ck_assert_int_eq(host_size_of(dirfd, "main.log"),
 				 (off_t)(3 * piece));
 		mainlog_done(&l);
 		ck_assert_int_eq(unlinkat(dirfd, "main.log", 0), 0);
@@ -177,21 +162,21 @@ START_TEST(put_that_cannot_turn_over_keeps_what_there_is)
 	int dirfd;
 
 	host_env_init(&v);
-	dirfd = open_dir(&v);
+	dirfd = host_env_dirfd(&v);
 	ck_assert_int_eq(mkdirat(dirfd, "main.log.1", 0700), 0);
 	mainlog_init(&l, dirfd);
 	fill(&l, MAINLOG_FILE_MAX / (unsigned int)piece);
 	ck_assert_uint_eq(l.lost, 0);
-	full = size_of(dirfd, "main.log");
+	full = host_size_of(dirfd, "main.log");
 	fill(&l, 3);
 	ck_assert_uint_eq(l.lost, 3ull * PIECE);
-	ck_assert_int_eq(size_of(dirfd, "main.log"), full);
+	ck_assert_int_eq(host_size_of(dirfd, "main.log"), full);
 	/* As soon as it can. */
 	ck_assert_int_eq(unlinkat(dirfd, "main.log.1", AT_REMOVEDIR), 0);
 	fill(&l, 1);
 	ck_assert_uint_eq(l.lost, 3ull * PIECE);
-	ck_assert_int_eq(size_of(dirfd, "main.log.1"), full);
-	ck_assert_int_eq(size_of(dirfd, "main.log"), piece);
+	ck_assert_int_eq(host_size_of(dirfd, "main.log.1"), full);
+	ck_assert_int_eq(host_size_of(dirfd, "main.log"), piece);
 	mainlog_done(&l);
 	(void)close(dirfd);
 	host_env_done(&v);
@@ -219,10 +204,8 @@ START_TEST(logs_have_all_of_a_burst_while_it_goes_on)
 	struct hutch_start_opts o = HUTCH_START_OPTS_INIT;
 	struct host_env v;
 
-	host_env_init(&v);
-	o.name = "web";
 	o.argv = argv;
-	hutch_vm_close(host_start_with(&v, "", &o));
+	host_up_with(&v, "", &o);
 	for (int i = 0; i < 1000 && logged(&v) < 200; i++)
 		(void)nanosleep(&step, NULL);
 	ck_assert_uint_eq(logged(&v), 200);
@@ -243,10 +226,8 @@ START_TEST(logs_have_the_main_process_apart_by_stream)
 	char got[64] = "";
 	int r;
 
-	host_env_init(&v);
-	o.name = "web";
 	o.argv = argv;
-	hutch_vm_close(host_start_with(&v, "", &o));
+	host_up_with(&v, "", &o);
 	host_expect_reason(&v, "exited(0)");
 	ck_assert_int_eq(
 		hutch_logs_open(v.h, "web", HUTCH_LOG_MAIN, 0, &l, &v.e), 0);

@@ -51,14 +51,6 @@ static struct hutch_record *make(const char *name)
 	return rec;
 }
 
-static int open_dir(const struct host_env *v)
-{
-	int fd = open(v->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-	ck_assert_int_ge(fd, 0);
-	return fd;
-}
-
 START_TEST(record_comes_back_as_it_was)
 {
 	struct hutch_record *a = make("web"), *b;
@@ -67,7 +59,7 @@ START_TEST(record_comes_back_as_it_was)
 	int dirfd;
 
 	host_env_init(&v);
-	dirfd = open_dir(&v);
+	dirfd = host_env_dirfd(&v);
 	ck_assert_int_eq(record_write(dirfd, a, 1, &e), 0);
 	ck_assert_int_eq(record_read(dirfd, &b, &e), 0);
 	ck_assert_str_eq(b->name, "web");
@@ -189,7 +181,7 @@ START_TEST(crash_at_any_byte_leaves_the_old_record)
 	int dirfd;
 
 	host_env_init(&v);
-	dirfd = open_dir(&v);
+	dirfd = host_env_dirfd(&v);
 	ck_assert_int_eq(record_write(dirfd, a, 0, &e), 0);
 	for (size_t n = 0; n <= len; n += 7) {
 		int fd = openat(dirfd, RECORD_TMP,
@@ -222,7 +214,7 @@ START_TEST(full_disk_at_any_byte_leaves_the_old_record)
 	int dirfd;
 
 	host_env_init(&v);
-	dirfd = open_dir(&v);
+	dirfd = host_env_dirfd(&v);
 	(void)signal(SIGXFSZ, SIG_DFL); /* a caller that knows of no limit */
 	ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &old), 0);
 	ck_assert_int_eq(record_write(dirfd, a, 0, &e), 0);
@@ -256,7 +248,7 @@ START_TEST(last_record_goes_into_the_space_set_aside)
 	int dirfd;
 
 	host_env_init(&v);
-	dirfd = open_dir(&v);
+	dirfd = host_env_dirfd(&v);
 	ck_assert_int_eq(record_write(dirfd, a, 0, &e), 0);
 	ck_assert_int_eq(record_write_last(dirfd, b, &e), -ENOENT);
 	expect_name(dirfd, "old");
@@ -283,7 +275,7 @@ START_TEST(record_is_for_its_owner_only)
 	int dirfd;
 
 	host_env_init(&v);
-	dirfd = open_dir(&v);
+	dirfd = host_env_dirfd(&v);
 	(void)umask(0);
 	ck_assert_int_eq(record_write(dirfd, a, 0, &e), 0);
 	ck_assert_int_eq(fstatat(dirfd, RECORD_FILE, &st, 0), 0);

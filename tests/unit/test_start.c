@@ -133,13 +133,11 @@ START_TEST(start_puts_labels_and_life_on_record)
 	struct hutch_record *rec;
 	struct host_env v;
 
-	host_env_init(&v);
-	o.name = "web";
 	o.labels = labels;
 	o.idle_timeout_ms = 3600000;
 	o.on_exit = HUTCH_ON_EXIT_KEEP;
 	o.flags = HUTCH_START_KEEP_ALIVE_PROCESSES;
-	hutch_vm_close(host_start_with(&v, "", &o));
+	host_up_with(&v, "", &o);
 
 	ck_assert_int_eq(hutch_inspect(v.h, "web", &rec, &v.e), 0);
 	ck_assert_str_eq(rec->labels[0], "a/b.c_D-1=");
