@@ -977,7 +977,9 @@ struct hutch_wait_result {
  * Return: 0 with *@ret set, also for TIMED_OUT; -ESRCH if the VM ended, with
  *         its reason, or if there is no such process; -ENOENT if there is no
  *         such VM, or no main process; -EINVAL, also for a bad expression;
- *         -ECONNRESET, -EBADMSG as hutch_exec_next()
+ *         -ECONNRESET, -EBADMSG as hutch_exec_next(); -ETIMEDOUT, before
+ *         @opts' time is over, if the guest does not answer, or has said
+ *         nothing ten seconds after the process's own time-out
  *
  * Context: blocks for @timeout_ms, or as long as a look takes.
  */
