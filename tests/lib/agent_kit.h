@@ -36,12 +36,14 @@ struct client {
 
 /**
  * struct bytes - What a stream carried
+ * @cap:	Of @p, as far as we have made it
  * @skip:	Bytes before and between these that did not come
  * @lost:	Of them, those that TRUNCATED told of
  */
 struct bytes {
 	uint8_t *p;
 	size_t len;
+	size_t cap;
 	uint64_t skip;
 	uint64_t lost;
 };
