@@ -11,10 +11,7 @@ lab_kernel_meta=linux-image-amd64
 lab_modules="virtio_pci virtio_console 9pnet_virtio 9p overlay virtio_blk ext4
 	kvm_amd tun vhost_net vhost_vsock veth bridge fuse"
 lab_machine=(-M q35)
-# Without the virtual interrupt flag: with it a host under load now and then took
-# an interrupt right behind VMRUN, with the guest's GS, and died.  Not seen
-# without it so far.
-lab_cpu=max,-erms,-fsrm,-vgif
+lab_cpu=max
 # TCG counts "rep movsb" as an instruction a byte; without the flags Linux
 # copies by words.
 lab_cpu_icount=max,-erms,-fsrm

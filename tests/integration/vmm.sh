@@ -310,7 +310,7 @@ assert p.wait() == 6
 PY
 }
 
-# The real kernel: every processor comes up (machine/thirty_two_cpus has 32).
+# The real kernel: every processor comes up (machine/many_cpus has more).
 test_processors() {
 	local n
 
