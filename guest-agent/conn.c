@@ -183,16 +183,21 @@ static int flush(struct conn *c)
 	return 0;
 }
 
-/* After the last frame nothing that the client says matters. */
+/*
+ * After the last frame nothing that the client says matters, but that it closes
+ * does.  When it has closed before we say that we are done, Linux forgets that
+ * it has (vsock_shutdown() takes SOCK_DONE back), and ENOTCONN stands for it.
+ */
 static void discard(struct conn *c)
 {
 	ssize_t n = recv(c->io.fd, c->a->scratch, sizeof(c->a->scratch),
 			 MSG_DONTWAIT);
 
-	if (n == 0)
+	if (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)))
+		return;
+	if (n == 0 || errno == ENOTCONN)
 		c->at.clean = c->shut;
-	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
-		conn_gone(c);
+	conn_gone(c);
 }
 
 static void refuse(struct conn *c, const struct err *e)
