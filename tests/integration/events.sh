@@ -145,6 +145,14 @@ test_on_exit_keep() {
 	is 6 "$(hutch inspect --json v | json 0.exit_code)" "its exit code"
 	hutch stop v
 	is stopped "$(field v reason)" "reason"
+	like '^20..-' "$(hutch inspect --json v | json 0.main_ended)" \
+		"when it ended"
+	like '^main-ended +20..-' "$(hutch inspect v | grep '^main-ended')" \
+		"the same for people"
+	# One that the VM takes along.
+	hutch start --on-exit keep v -- sleep 1000 >/dev/null
+	hutch stop v
+	is '' "$(hutch inspect --json v | json 0.main_ended)" "when it ended"
 	hutch start --on-exit stop v -- sh -c 'exit 6' >/dev/null || true
 	retry 60 has v state stopped
 	is 'exited(6)' "$(field v reason)" "reason with stop"

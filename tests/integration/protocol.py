@@ -279,6 +279,8 @@ def bad_client(agent):
         n += 1
         p = agent.exec([b"sleep", b"1000"], flags=flags, id=id)
         p.conn.send(data)
+        # What is acknowledged of it before the refusal is right to be.
+        p.sent = len(data)
         refused(c.BAD_REQUEST, what, p.finish)
         p.close()
         same(c.RUNNING, agent.list(id)[0].state, f"the process after {what}")
