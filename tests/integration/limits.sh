@@ -100,15 +100,18 @@ test_all_cpus_busy() {
 test_many_writers_one_slow_reader() {
 	local n lines vmm before after agent_before i
 
-	# More of them for minutes, and the emulated lab loses the guest; and the
-	# reader's share of the processors is one in so many.
-	n=$(size 8 200)
-	lines=$(size 200000 3000000)
+	# (The reader's share of the processors is one in so many.)
+	n=$(size 50 200)
+	lines=$(size 50000 1000000)
 	start v
 	vmm=$(field v monitor)
+	# They begin together, or starting them takes most of the time.
+	hutch exec v -- mkfifo /tmp/go
 	for i in $(seq "$n"); do
-		hutch exec -d --name "w$i" v -- sh -c 'exec yes' >/dev/null
+		hutch exec -d --name "w$i" v -- sh -c ': </tmp/go; exec yes' \
+			>/dev/null
 	done
+	hutch exec -d v -- sh -c 'exec 3>/tmp/go; sleep 1000' >/dev/null
 	mkfifo pipe
 	hutch exec v -- seq 1 "$lines" >pipe &
 	exec 7<pipe
