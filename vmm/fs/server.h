@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * vmm/fs/server.h - a FUSE server for one shared folder
+ *
+ * How it works.  A request is a list of readable pieces and a list of writable
+ * ones, as a virtio-fs queue has them; the server knows neither virtio nor
+ * guest memory.  Any number of threads may call fs_serve() at once.  Each call
+ * makes its system calls and returns: it never waits for another request.
+ *
+ * All it keeps is in two tables: inodes, which the guest has looked up and not
+ * yet forgotten, and handles, which it has opened.  An inode is a place (parent
+ * and name) and an identity, see inode.h; an inode costs memory and no
+ * descriptor, so that a guest may know more files than a process may open.
+ *
+ * Everything in the two lists belongs to the guest, which may change it while
+ * we look: what is decided upon is copied first (req.h).
+ */
+#ifndef HUTCH_VMM_FS_SERVER_H
+#define HUTCH_VMM_FS_SERVER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/uio.h>
+
+#include "common/err.h"
+
+/* Least and most of fs_opts.fds_max; the least is enough for 16 workers. */
+#define FS_FDS_MIN 64u
+#define FS_FDS_MAX (1u << 20)
+
+/* Inodes that a guest may know at once; beyond, a lookup gives ENFILE. */
+#define FS_INODES_MAX (1u << 22)
+
+/* Bytes of one READ or WRITE: what INIT tells the guest. */
+#define FS_IO_MAX (1u << 20)
+
+/* Entries that fs_serve() takes in either list. */
+#define FS_PIECES_MAX 1024u
+
+/* A shared regular file has this name in the folder that the guest sees. */
+#define FS_FILE_NAME "file"
+
+/**
+ * enum fs_cache - What the guest may remember
+ * @FS_CACHE_AUTO:	names and attributes for a second, data until a file
+ *			that changed meanwhile is opened again
+ * @FS_CACHE_ALWAYS:	everything: nobody else changes the folder
+ * @FS_CACHE_NEVER:	nothing, not even pages of open files
+ */
+enum fs_cache {
+	FS_CACHE_AUTO,
+	FS_CACHE_ALWAYS,
+	FS_CACHE_NEVER,
+};
+
+/**
+ * enum fs_owner - Whose the files are
+ * @FS_OWNER_HOST:	the host user's; the guest sees them as fs_opts.uid, gid
+ * @FS_OWNER_MAPPED:	the guest's: owner, mode and type are kept in an
+ *			attribute of each file, common/mapped.h
+ */
+enum fs_owner {
+	FS_OWNER_HOST,
+	FS_OWNER_MAPPED,
+};
+
+/**
+ * struct fs_opts - What is shared, and how
+ * @root_fd:	The folder (O_PATH is enough), or one regular file, opened for
+ *		what the guest may do with it: a file cannot be opened again
+ *		where there is no /proc. The server's from the call on, even
+ *		if it fails
+ * @ro:		Nothing in it changes
+ * @cache:	As above
+ * @owner:	As above
+ * @uid:	FS_OWNER_HOST: whom files of the host user seem to belong to
+ * @gid:	The same for the host user's group
+ * @quota_bytes: Must be 0: there are no quotas
+ * @fds_max:	Descriptors that the server may hold, FS_FDS_MIN to FS_FDS_MAX;
+ *		four more a worker while it serves
+ *
+ * What a guest creates gets the mode it asks for, less the umask of this
+ * process, which should be 0.
+ */
+struct fs_opts {
+	int root_fd;
+	bool ro;
+	enum fs_cache cache;
+	enum fs_owner owner;
+	uint32_t uid;
+	uint32_t gid;
+	uint64_t quota_bytes;
+	unsigned int fds_max;
+};
+
+struct fs_server;
+
+/**
+ * fs_server_new() - Share a folder or a file
+ *
+ * Return: 0, or -errno with the sentence in @e
+ */
+MUST_CHECK int fs_server_new(const struct fs_opts *o, struct fs_server **ret,
+			     struct err *e);
+
+/** fs_server_free() - No request is being served any more; takes NULL */
+void fs_server_free(struct fs_server *s);
+
+/**
+ * fs_server_reset() - The driver starts anew: drop all that it knew and opened
+ *
+ * Context: any thread, also while requests are served; those end in their own
+ * way, with an error or without.
+ */
+void fs_server_reset(struct fs_server *s);
+
+/**
+ * fs_serve() - Answer one request
+ * @in:		Pieces to read, not changed; @n_in up to FS_PIECES_MAX
+ * @out:	Pieces for the answer; @n_out up to FS_PIECES_MAX
+ *
+ * A request that is not sound gets an errno; one that is too short to be
+ * answered, or whose answer does not fit, gets none.
+ *
+ * Context: any thread, several at once; blocks as the host's file system does.
+ *
+ * Return: bytes written to @out; 0 if there is no reply
+ */
+size_t fs_serve(struct fs_server *s, const struct iovec *in, unsigned int n_in,
+		const struct iovec *out, unsigned int n_out);
+
+#endif
