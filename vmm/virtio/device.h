@@ -13,6 +13,10 @@
  * the lock, so no request is half done) but leaves the device's own clean-up,
  * @reset, to the loop thread: virtio_dev_enter() runs it before anything else
  * is done with the queues.
+ *
+ * A device may have threads of its own, which take requests and give them back
+ * under the lock and work on them without it.  They heed @running and
+ * @reset_due, and @quiesce waits for what they have under way.
  */
 #ifndef HUTCH_VMM_VIRTIO_DEVICE_H
 #define HUTCH_VMM_VIRTIO_DEVICE_H
@@ -29,6 +33,7 @@
 #define VIRTIO_F_VERSION_1     (1ull << 32)
 
 #define VIRTIO_ID_VSOCK 19
+#define VIRTIO_ID_FS    26
 
 struct virtio_dev;
 
@@ -45,6 +50,10 @@ struct virtio_dev;
  *		guest broke the rules
  * @reset:	Drop all that concerns the guest; must not fail.
  *		Context: loop thread, lock held
+ * @quiesce:	Wait until no request of queue @qi is being worked on, or of any
+ *		if @qi is -1; none is begun, as that queue is not ready or
+ *		@running is false. NULL if none ever is outside of the lock.
+ *		Context: a vCPU thread, lock held, but not while it waits
  * @config_len:	Bytes of configuration space
  * @config:	Fill @dst with @len bytes at @off, all within @config_len.
  *		Context: a vCPU thread, lock held
@@ -59,6 +68,7 @@ struct virtio_ops {
 	uint64_t features;
 	int (*process)(struct virtio_dev *vd, unsigned int qi);
 	void (*reset)(struct virtio_dev *vd);
+	void (*quiesce)(struct virtio_dev *vd, int qi);
 	size_t config_len;
 	void (*config)(struct virtio_dev *vd, size_t off, uint8_t *dst,
 		       size_t len);

@@ -5,7 +5,8 @@
  * Whatever a driver may not do, it does without effect: a write that comes at
  * the wrong time, of the wrong width or to the wrong place is dropped, and the
  * register reads as before.  Nothing here blocks but the device's lock, which
- * the loop thread holds for a bounded amount of work.
+ * is held for a bounded amount of work, and a reset of a device with threads of
+ * its own, which waits for what these have under way.
  */
 #include <errno.h>
 #include <string.h>
@@ -189,11 +190,20 @@ static void stop(struct virtio_dev *vd)
 	virtio_dev_kick(vd, 0);
 }
 
+/* Until the device has its hands off queue @qi, or off all if that is -1. */
+static void quiesce(struct virtio_dev *vd, int qi)
+{
+	if (vd->ops->quiesce)
+		vd->ops->quiesce(vd, qi);
+}
+
 /* Under the lock, so no request is half done when the driver goes on. */
 static void reset(struct virtio_mmio *m)
 {
 	struct virtio_dev *vd = m->vd;
 
+	vd->running = false;
+	quiesce(vd, -1);
 	m->status = 0;
 	m->interrupt_status = 0;
 	m->driver_features = 0;
@@ -294,6 +304,7 @@ static void write_queue(struct virtio_mmio *m, unsigned int reg, uint32_t v)
 	/* A queue may be stopped at any time, but changed only in set-up. */
 	if (reg == REG_QUEUE_READY && v == 0) {
 		write_ready(q, v);
+		quiesce(m->vd, (int)m->queue_sel);
 		return;
 	}
 	if (m->status & S_DRIVER_OK || q->ready)

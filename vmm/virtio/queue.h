@@ -83,7 +83,8 @@ struct virtq {
  * @n_in:	Following entries of @iov, which the device writes
  * @out_len:	Bytes in the readable part
  * @in_len:	Bytes in the writable part
- * @iov:	Pieces of guest memory, none empty; for virtq_chain_*() alone
+ * @iov:	Pieces of guest memory, none empty; for virtq_chain_*() and for
+ *		who may have what gmem_iov() gives
  *
  * 16 KiB: embed it in the device, do not put it on the stack.
  */

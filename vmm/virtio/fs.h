@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * vmm/virtio/fs.h - file system device (virtio 1.2, 5.11)
+ *
+ * It knows queues and threads, and nothing of FUSE but the length of a
+ * request's header: who answers is given to it.  docs/devices/fs.md tells what
+ * it does for the host and for the guest.
+ */
+#ifndef HUTCH_VMM_VIRTIO_FS_H
+#define HUTCH_VMM_VIRTIO_FS_H
+
+#include <sys/uio.h>
+
+#include "vmm/virtio/device.h"
+
+#define VIRTIO_FS_TAG_MAX         36u
+#define VIRTIO_FS_QUEUES_MAX      (VIRTIO_QUEUES_MAX - 1u) /* of requests */
+#define VIRTIO_FS_WORKERS_DEFAULT 4u
+#define VIRTIO_FS_WORKERS_MAX     16u
+
+struct virtio_fs;
+
+/**
+ * struct virtio_fs_config - What a device is made of
+ * @tag:	What the guest mounts it by, 1 to VIRTIO_FS_TAG_MAX bytes; copied
+ * @n_queues:	Request queues, up to VIRTIO_FS_QUEUES_MAX; 0: one
+ * @n_workers:	Requests served at once, up to VIRTIO_FS_WORKERS_MAX; 0: the
+ *		default. One more thread serves FORGETs
+ * @serve:	Answer one request: read @in, write @out, return the bytes
+ *		written to @out, 0 for a request that has no answer. Both are
+ *		guest memory, which may change at any time. It may take as long
+ *		as it takes. Context: worker threads, several at once, no lock
+ * @renew:	The guest has let go of all it knew: so does the server.
+ *		Context: a worker thread, no request under way
+ * @jail:	Called by each thread before it does anything. Return: -errno
+ * @ctx:	For @serve and @renew
+ */
+struct virtio_fs_config {
+	const char *tag;
+	unsigned int n_queues;
+	unsigned int n_workers;
+	size_t (*serve)(void *ctx, const struct iovec *in, unsigned int n_in,
+			const struct iovec *out, unsigned int n_out);
+	void (*renew)(void *ctx);
+	int (*jail)(struct err *e);
+	void *ctx;
+};
+
+/** struct virtio_fs_stats - Since start: requests answered; under way now */
+struct virtio_fs_stats {
+	uint64_t served;
+	uint64_t n_busy;
+};
+
+/** virtio_fs_new() - No thread yet. Return: 0 or -errno with a sentence */
+MUST_CHECK int virtio_fs_new(const struct virtio_fs_config *cfg,
+			     struct virtio_fs **ret, struct err *e);
+
+/**
+ * virtio_fs_start() - Make the threads; returns when all are jailed
+ *
+ * Return: 0 or -errno with a sentence; virtio_fs_stop() cleans up either way
+ */
+MUST_CHECK int virtio_fs_start(struct virtio_fs *f, struct err *e);
+
+/**
+ * virtio_fs_stop() - Have the threads end, and the requests under way before
+ *
+ * Context: before the transport is done, which they use; takes NULL.
+ */
+void virtio_fs_stop(struct virtio_fs *f);
+
+/** virtio_fs_free() - After virtio_fs_stop() and the transport; takes NULL */
+void virtio_fs_free(struct virtio_fs *f);
+
+struct virtio_dev *virtio_fs_dev(struct virtio_fs *f);
+
+/** virtio_fs_stats() - Context: any thread */
+void virtio_fs_stats(struct virtio_fs *f, struct virtio_fs_stats *ret);
+
+#endif
