@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tests/lib/fuse_kit.h - a guest that speaks FUSE, and a scratch folder
+ *
+ * Requests and answers lie on the heap in pieces of exact size, so that ASan
+ * sees what leaves them.  The folder is "share" in a scratch folder, whose
+ * other content is out of the guest's reach, and is looked at in the end.
+ */
+#ifndef HUTCH_TESTS_FUSE_KIT_H
+#define HUTCH_TESTS_FUSE_KIT_H
+
+#include "vmm/fs/proto.h"
+#include "vmm/fs/server.h"
+
+#define FK_PATH 512u
+
+/* What lies beside the shared folder. */
+#define FK_SECRET "the host's own"
+
+/**
+ * struct fuse_kit - Guest, server and scratch folder
+ * @s:		The server
+ * @top:	Path of the scratch folder
+ * @top_fd:	It
+ * @fd:		The shared folder in it
+ * @uid:	Who makes the requests
+ * @gid:	His group
+ * @piece:	Bytes in each piece, 0 for as few pieces as there can be
+ * @room:	Bytes that an answer may have, behind its header
+ * @body:	Of the last answer, behind its header
+ * @len:	Bytes in @body
+ * @entry:	The last entry that was looked up or made
+ * @fh:		The last handle
+ */
+struct fuse_kit {
+	struct fs_server *s;
+	char top[FK_PATH];
+	int top_fd;
+	int fd;
+	uint32_t uid;
+	uint32_t gid;
+	size_t piece;
+	size_t room;
+	uint8_t *body;
+	size_t len;
+	struct fuse_entry_out entry;
+	uint64_t fh;
+};
+
+/** fk_scratch() - Only the folders, no server */
+void fk_scratch(struct fuse_kit *k);
+
+/** fk_serve() - Share the folder; @o's root_fd is not looked at */
+void fk_serve(struct fuse_kit *k, const struct fs_opts *o);
+
+/** fk_init() - All of it, up to INIT; @o may be NULL for the usual */
+void fk_init(struct fuse_kit *k, const struct fs_opts *o);
+
+/** fk_done() - End the server, check what is outside, remove all */
+void fk_done(struct fuse_kit *k);
+
+/** fk_usual() - Options as a root of a VM has them */
+struct fs_opts fk_usual(void);
+
+/**
+ * fk_raw() - Send bytes as they are
+ * @in:		The whole request, with its header
+ * @out_len:	Room for all of the answer, with its header
+ *
+ * Return: bytes of the answer; k->body and k->len are what is behind the
+ *         header, *ret_error is its errno, negative, if there is one
+ */
+size_t fk_raw(struct fuse_kit *k, const void *in, size_t len, size_t out_len,
+	      int *ret_error);
+
+/**
+ * fk_op() - Send a sound request and take its answer
+ * @arg:	Its fixed part, @len bytes
+ * @name1:	Names behind it; NULL for none
+ *
+ * Return: 0, or the answer's errno, negative
+ */
+int fk_op(struct fuse_kit *k, uint32_t op, uint64_t node, const void *arg,
+	  size_t len, const char *name1, const char *name2);
+
+int fk_start(struct fuse_kit *k);
+
+/* Each returns 0 or a negative errno; what it gives is in @k. */
+int fk_lookup(struct fuse_kit *k, uint64_t dir, const char *name);
+int fk_getattr(struct fuse_kit *k, uint64_t node, struct fuse_attr *ret);
+void fk_forget(struct fuse_kit *k, uint64_t node, uint64_t n);
+
+/** fk_at() - The inode at a path of the folder, looked up step by step */
+uint64_t fk_at(struct fuse_kit *k, const char *path);
+
+/* The host's doings, in the shared folder. All must work. */
+void fk_host_file(struct fuse_kit *k, const char *path, const char *text);
+void fk_host_dir(struct fuse_kit *k, const char *path);
+void fk_host_move(struct fuse_kit *k, const char *from, const char *to);
+
+/** fk_host_text() - What is in a file; "" if there is none. Static memory */
+const char *fk_host_text(struct fuse_kit *k, const char *path);
+
+#endif

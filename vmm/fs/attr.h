@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* vmm/fs/attr.h - attributes of a file, as FUSE has them */
+#ifndef HUTCH_VMM_FS_ATTR_H
+#define HUTCH_VMM_FS_ATTR_H
+
+#include <sys/stat.h>
+
+#include "vmm/fs/proto.h"
+#include "vmm/fs/walk.h"
+
+/**
+ * fs_stat() - Attributes of an object, as the guest sees them
+ * @fd:		As for fs_owner_see()
+ */
+MUST_CHECK int fs_stat(const struct fs_server *s, int fd, struct statx *ret);
+
+/** fs_stat_at() - The same for what fs_reach() found, the made-up folder too */
+MUST_CHECK int fs_stat_at(const struct fs_server *s, const struct fs_at *at,
+			  struct statx *ret);
+
+/** fs_attr_fill() - FUSE's form of them */
+void fs_attr_fill(const struct statx *st, struct fuse_attr *ret);
+
+/** fs_valid_s() - Seconds for which the guest may remember what it is told */
+uint64_t fs_valid_s(const struct fs_server *s);
+
+/** fs_kill_mode() - @mode without what a write or a change of owner clears */
+uint32_t fs_kill_mode(uint32_t mode);
+
+/** fs_set_mode() - chmod(), of any object that has a mode of its own */
+MUST_CHECK int fs_set_mode(struct fs_server *s, const struct fs_at *at,
+			   const struct statx *st, uint32_t mode);
+
+#endif

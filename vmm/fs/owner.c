@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* vmm/fs/owner.c - see owner.h */
+#include <errno.h>
+#include <sys/xattr.h>
+
+#include "vmm/fs/owner.h"
+
+static bool host_has_bytes(uint32_t mode)
+{
+	return S_ISREG(mode) || S_ISDIR(mode);
+}
+
+static int see_mapped(int fd, struct statx *st)
+{
+	uint8_t buf[MAPPED_STAT_LEN + 1];
+	struct mapped_stat m;
+	ssize_t n;
+
+	st->stx_uid = 0;
+	st->stx_gid = 0;
+	if (!host_has_bytes(st->stx_mode))
+		return 0;
+	n = fgetxattr(fd, MAPPED_STAT, buf, sizeof(buf));
+	if (n < 0 && errno == ENODATA)
+		return 0;
+	if (n < 0)
+		return errno == ERANGE ? -EIO : -errno;
+	if (mapped_get(buf, (size_t)n, &m) < 0 ||
+	    S_ISDIR(m.mode) != S_ISDIR(st->stx_mode))
+		return -EIO;
+	if (!host_has_bytes(m.mode) && !S_ISLNK(m.mode)) {
+		st->stx_size = 0;
+		st->stx_blocks = 0;
+	}
+	st->stx_mode = (uint16_t)m.mode;
+	st->stx_uid = m.uid;
+	st->stx_gid = m.gid;
+	st->stx_rdev_major = m.rdev_major;
+	st->stx_rdev_minor = m.rdev_minor;
+	return 0;
+}
+
+int fs_owner_see(const struct fs_server *s, int fd, struct statx *st)
+{
+	if (fs_is_mapped(s))
+		return see_mapped(fd, st);
+	if (st->stx_uid == s->uid)
+		st->stx_uid = s->o.uid;
+	if (st->stx_gid == s->gid)
+		st->stx_gid = s->o.gid;
+	return 0;
+}
+
+static int put(int fd, const struct mapped_stat *m)
+{
+	uint8_t buf[MAPPED_STAT_LEN];
+
+	if (!mapped_valid(m))
+		return -EINVAL;
+	mapped_put(m, buf);
+	return fsetxattr(fd, MAPPED_STAT, buf, sizeof(buf), 0) < 0 ? -errno : 0;
+}
+
+int fs_owner_born(const struct fs_server *s, int fd, const struct statx *dir,
+		  const struct fs_birth *b)
+{
+	struct mapped_stat m = {
+		.mode = b->mode,
+		.uid = b->uid,
+		.gid = b->gid,
+	};
+
+	if (!fs_is_mapped(s))
+		return 0;
+	if (dir->stx_mode & S_ISGID) {
+		m.gid = dir->stx_gid;
+		if (S_ISDIR(m.mode))
+			m.mode |= S_ISGID;
+	}
+	if (S_ISCHR(m.mode) || S_ISBLK(m.mode)) {
+		m.rdev_major = b->rdev >> 8 & 0xfff;
+		m.rdev_minor = (b->rdev & 0xff) | (b->rdev >> 12 & 0xfff00);
+	}
+	return put(fd, &m);
+}
+
+int fs_owner_change(const struct fs_server *s, int fd, const struct statx *st)
+{
+	struct mapped_stat m = {
+		.mode = st->stx_mode,
+		.uid = st->stx_uid,
+		.gid = st->stx_gid,
+	};
+
+	bug_on(!fs_is_mapped(s));
+	if (S_ISCHR(m.mode) || S_ISBLK(m.mode)) {
+		m.rdev_major = st->stx_rdev_major;
+		m.rdev_minor = st->stx_rdev_minor;
+	}
+	return put(fd, &m);
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* vmm/fs/server.c - one server, and which operation a request is; see server.h */
+#include <errno.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "vmm/fs/ops.h"
+#include "vmm/fs/walk.h"
+
+#define HASH_BITS_MIN 8u
+
+/* May be sent before INIT was answered. */
+#define OP_ANYTIME 1u
+/* Changes something: not if the folder is shared read-only. */
+#define OP_WRITES 2u
+
+struct op {
+	int (*fn)(struct fs_req *r);
+	unsigned int flags;
+};
+
+/* What is not here is ENOSYS, upon which Linux does without; see fs.md. */
+static const struct op ops[] = {
+	[FUSE_LOOKUP] = { fs_op_lookup, 0 },
+	[FUSE_FORGET] = { fs_op_forget, 0 },
+	[FUSE_GETATTR] = { fs_op_getattr, 0 },
+	[FUSE_INIT] = { fs_op_init, OP_ANYTIME },
+	[FUSE_DESTROY] = { fs_op_destroy, 0 },
+	[FUSE_BATCH_FORGET] = { fs_op_batch_forget, 0 },
+	[FUSE_STATX] = { fs_op_statx, 0 },
+};
+
+static int serve(struct fs_req *r)
+{
+	const struct op *op;
+
+	if (r->h.opcode >= ARRAY_LEN(ops) || !ops[r->h.opcode].fn)
+		return -ENOSYS;
+	op = &ops[r->h.opcode];
+	if (!(op->flags & OP_ANYTIME) &&
+	    !atomic_load_explicit(&r->s->ready, memory_order_acquire))
+		return -EIO;
+	if (op->flags & OP_WRITES && r->s->o.ro)
+		return -EROFS;
+	return op->fn(r);
+}
+
+size_t fs_serve(struct fs_server *s, const struct iovec *in, unsigned int n_in,
+		const struct iovec *out, unsigned int n_out)
+{
+	struct fs_req r;
+	int e = fs_req_init(&r, in, n_in, out, n_out);
+
+	r.s = s;
+	if (e == 0)
+		e = serve(&r);
+	/* FORGET has no answer, whatever became of it. */
+	if (e == FS_NO_REPLY || r.h.opcode == FUSE_FORGET ||
+	    r.h.opcode == FUSE_BATCH_FORGET)
+		return 0;
+	return fs_req_reply(&r, e);
+}
+
+static int check_opts(const struct fs_opts *o, struct err *e)
+{
+	if (o->fds_max < FS_FDS_MIN || o->fds_max > FS_FDS_MAX)
+		return err_set(e, -EINVAL,
+			       "share: %u descriptors are not in %u..%u",
+			       o->fds_max, FS_FDS_MIN, FS_FDS_MAX);
+	if (o->quota_bytes)
+		return err_set(e, -EOPNOTSUPP,
+			       "share: a limit of bytes is not supported");
+	if (o->cache > FS_CACHE_NEVER || o->owner > FS_OWNER_MAPPED)
+		return err_set(e, -EINVAL,
+			       "share: no such way to cache or to own");
+	return 0;
+}
+
+static int take_root(struct fs_server *s, const struct fs_opts *o,
+		     struct err *e)
+{
+	struct stat st;
+	int fl;
+
+	s->root_fd = o->root_fd;
+	if (fstat(s->root_fd, &st) < 0)
+		return err_set(e, -errno, "share: cannot look at it: %s",
+			       strerror(errno));
+	if (S_ISDIR(st.st_mode))
+		return 0;
+	s->file_fd = take_fd(&s->root_fd);
+	if (!S_ISREG(st.st_mode))
+		return err_set(e, -EINVAL,
+			       "share: it is no folder and no regular file");
+	fl = fcntl(s->file_fd, F_GETFL);
+	if (fl < 0 || fl & O_PATH || (fl & O_ACCMODE) == O_WRONLY)
+		return err_set(e, -EINVAL,
+			       "share: a file must be open for reading");
+	/* Opened again it would be at the host's rights; it never is. */
+	if (o->owner == FS_OWNER_MAPPED)
+		return err_set(e, -EINVAL,
+			       "share: a single file cannot be mapped");
+	return 0;
+}
+
+static int make_root(struct fs_server *s)
+{
+	int fd = s->file_fd < 0 ? s->root_fd : s->file_fd;
+	struct fs_ident ident;
+	int r;
+
+	r = fs_ident_probe(s, fd);
+	if (r == 0)
+		r = fs_ident_get(s, fd, "", &ident);
+	if (r < 0)
+		return r;
+	/* The file itself is to be found by that; the folder by no means. */
+	if (s->file_fd >= 0)
+		ident.len = 0;
+	r = fs_inode_add(s, &ident, S_IFDIR, &s->root);
+	if (r < 0)
+		return r;
+	s->root->stub = s->file_fd >= 0;
+	s->root->refs = 1;
+	return 0;
+}
+
+static int make_tables(struct fs_server *s)
+{
+	s->inodes.max = FS_INODES_MAX;
+	s->handles.max = s->o.fds_max;
+	s->hash_bits = HASH_BITS_MIN;
+	s->hash = calloc((size_t)1 << s->hash_bits, sizeof(struct fs_inode *));
+	if (!s->hash)
+		return -ENOMEM;
+	/* Up to 256 bytes are never cut short. */
+	if (getrandom(s->mult, sizeof(s->mult), 0) != sizeof(s->mult))
+		return -errno;
+	s->mult[1] |= 1;
+	return 0;
+}
+
+static struct fs_server *server_alloc(const struct fs_opts *o)
+{
+	struct fs_server *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	if (pthread_mutex_init(&s->lock, NULL) != 0) {
+		free(s);
+		return NULL;
+	}
+	s->o = *o;
+	s->root_fd = -1;
+	s->file_fd = -1;
+	list_init(&s->idle);
+	s->uid = geteuid();
+	s->gid = getegid();
+	s->keeps_suid = s->uid == 0;
+	return s;
+}
+
+int fs_server_new(const struct fs_opts *o, struct fs_server **ret,
+		  struct err *e)
+{
+	struct fs_server *s = server_alloc(o);
+	int r = s ? check_opts(o, e) : -ENOMEM;
+
+	if (!s || r < 0) {
+		base_closep(&o->root_fd);
+		fs_server_free(s);
+		return s ? r : err_set(e, r, "share: %s", strerror(ENOMEM));
+	}
+	r = take_root(s, o, e);
+	if (r < 0) {
+		fs_server_free(s);
+		return r;
+	}
+	r = make_tables(s);
+	if (r == 0)
+		r = make_root(s);
+	if (r < 0) {
+		(void)err_set(e, r, "share: %s", strerror(-r));
+		fs_server_free(s);
+		return r;
+	}
+	*ret = s;
+	return 0;
+}
+
+void fs_server_free(struct fs_server *s)
+{
+	if (!s)
+		return;
+	fs_server_reset(s);
+	if (s->root)
+		fs_drop(s, s->root);
+	bug_on(s->inodes.used || s->n_handles);
+	fs_ids_done(&s->inodes);
+	fs_ids_done(&s->handles);
+	free(s->hash);
+	base_closep(&s->root_fd);
+	base_closep(&s->file_fd);
+	(void)pthread_mutex_destroy(&s->lock);
+	free(s);
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* vmm/fs/state.h - what the files of the server share; server.h is for others */
+#ifndef HUTCH_VMM_FS_STATE_H
+#define HUTCH_VMM_FS_STATE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "common/list.h"
+#include "vmm/fs/ids.h"
+#include "vmm/fs/server.h"
+
+/* Descriptors closed by one turn under the lock; see fs_unlock(). */
+#define FS_SPENT_MAX 4u
+
+/* Of fds_max, left for the root and for what is open only for a moment. */
+#define FS_FDS_SPARE 32u
+
+struct fs_inode;
+
+/**
+ * struct fs_server - One shared folder
+ * @o:		As it was made
+ * @root_fd:	The folder; -1 if it is a file
+ * @file_fd:	The file, else -1
+ * @root_mount:	Mount that the folder is in; what is in another is out of reach
+ * @ident_stat:	The file system has no file handles: identity is from statx()
+ * @ident_flags: For name_to_handle_at()
+ * @uid:	The host user, to whom new files belong
+ * @gid:	His group
+ * @keeps_suid:	This process may write to setuid files and they stay so
+ * @ready:	INIT was answered, and no DESTROY since
+ * @setxattr_ext: INIT agreed on the longer SETXATTR
+ * @lock:	For all that follows; never held during a system call, but for
+ *		closing what was evicted
+ * @inodes:	Of struct fs_inode
+ * @handles:	Of struct fs_handle
+ * @root:	Inode 1
+ * @hash:	Inodes by identity, 1 << @hash_bits chains
+ * @mult:	Random, so that no guest can choose what falls together
+ * @idle:	Inodes with a descriptor that nobody uses, the oldest first
+ * @n_idle:	Inodes in @idle
+ * @n_busy:	Inodes with a descriptor that somebody uses now
+ * @n_pinned:	Inodes with a descriptor that is the only way to them
+ * @n_handles:	Open files and folders
+ * @spent:	Descriptors to close when the lock is released
+ * @n_spent:	How many
+ * @dead:	Inodes to free when the lock is released
+ */
+struct fs_server {
+	struct fs_opts o;
+	int root_fd;
+	int file_fd;
+	int root_mount;
+	bool ident_stat;
+	int ident_flags;
+	uint32_t uid;
+	uint32_t gid;
+	bool keeps_suid;
+	atomic_bool ready;
+	atomic_bool setxattr_ext;
+
+	pthread_mutex_t lock;
+	struct fs_ids inodes;
+	struct fs_ids handles;
+	struct fs_inode *root;
+	struct fs_inode **hash;
+	unsigned int hash_bits;
+	uint64_t mult[2];
+	struct list idle;
+	unsigned int n_idle;
+	unsigned int n_busy;
+	unsigned int n_pinned;
+	unsigned int n_handles;
+	int spent[FS_SPENT_MAX];
+	unsigned int n_spent;
+	struct fs_inode *dead;
+};
+
+/** fs_lock() - Take @s->lock */
+void fs_lock(struct fs_server *s);
+
+/** fs_unlock() - Release it, then free and close what was left for that */
+void fs_unlock(struct fs_server *s);
+
+#endif

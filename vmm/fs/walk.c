@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* vmm/fs/walk.c - paths and the walk itself; see walk.h */
+#include <errno.h>
+#include <linux/openat2.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "vmm/fs/walk.h"
+
+/* openat2() takes less than PATH_MAX at once. */
+#define PIECE_MAX (PATH_MAX - 1)
+
+/* EAGAIN is for a rename or mount that was too near; it does not last. */
+#define TRIES 8
+
+/*
+ * The names up to the root, from the end of @buf to its front.
+ *
+ * Return: where the path begins in @buf; -ESTALE; -ENAMETOOLONG if @cap is
+ * too little
+ */
+static ssize_t write_names(const struct fs_server *s,
+			   const struct fs_inode *ino, unsigned int which,
+			   char *buf, size_t cap)
+{
+	const struct fs_name *n = ino->names;
+	size_t at = cap;
+
+	for (; n && which > 0; which--)
+		n = n->next;
+	while (ino != s->root) {
+		if (!n)
+			return -ESTALE;
+		if (at < n->len + 1)
+			return -ENAMETOOLONG;
+		if (at < cap)
+			buf[--at] = '/';
+		at -= n->len;
+		memcpy(buf + at, n->s, n->len);
+		ino = n->parent;
+		n = ino->names;
+	}
+	return (ssize_t)at;
+}
+
+static int path_in(struct fs_server *s, const struct fs_inode *ino,
+		   unsigned int which, const char *leaf, struct fs_path *p)
+{
+	size_t leaf_len = leaf ? strlen(leaf) : 0;
+	size_t cap = p->heap ? FS_PATH_MAX : sizeof(p->room);
+	char *buf = p->heap ? p->heap : p->room;
+	size_t names = cap - leaf_len - 2; /* a '/' and the NUL */
+	ssize_t at;
+
+	fs_lock(s);
+	at = write_names(s, ino, which, buf, names);
+	fs_unlock(s);
+	if (at < 0)
+		return (int)at;
+	p->p = buf + at;
+	p->len = names - (size_t)at;
+	if (p->len && leaf)
+		p->p[p->len++] = '/';
+	if (!p->len && !leaf)
+		p->p[p->len++] = '.';
+	if (leaf)
+		memcpy(p->p + p->len, leaf, leaf_len);
+	p->len += leaf_len;
+	p->p[p->len] = '\0';
+	return 0;
+}
+
+int fs_path_of(struct fs_server *s, const struct fs_inode *ino,
+	       unsigned int which, const char *leaf, struct fs_path *ret)
+{
+	int r;
+
+	ret->heap = NULL;
+	r = path_in(s, ino, which, leaf, ret);
+	if (r != -ENAMETOOLONG)
+		return r;
+	ret->heap = malloc(FS_PATH_MAX);
+	if (!ret->heap)
+		return -ENOMEM;
+	r = path_in(s, ino, which, leaf, ret);
+	if (r < 0)
+		fs_path_done(ret);
+	return r;
+}
+
+void fs_path_done(struct fs_path *p)
+{
+	free(p->heap);
+	p->heap = NULL;
+}
+
+static int beneath(int dirfd, const char *path, int flags, mode_t mode)
+{
+	struct open_how how = {
+		.flags = (unsigned int)flags | O_CLOEXEC | O_NOFOLLOW,
+		.mode = mode,
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS |
+			   RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV,
+	};
+	long fd = -1;
+
+	if (!(flags & O_PATH))
+		how.flags |= O_NONBLOCK | O_NOCTTY;
+	for (int i = 0; i < TRIES; i++) {
+		fd = syscall(SYS_openat2, dirfd, path, &how, sizeof(how));
+		if (fd >= 0 || (errno != EAGAIN && errno != EINTR))
+			break;
+	}
+	return fd < 0 ? -errno : (int)fd;
+}
+
+/* One whose path is longer than the kernel takes is reached in steps. */
+static int in_steps(int dirfd, const struct fs_path *path, int flags,
+		    mode_t mode)
+{
+	auto_fd int here = -1;
+	char *p = path->p;
+	size_t left = path->len;
+
+	while (left > PIECE_MAX) {
+		char *cut = memrchr(p, '/', PIECE_MAX);
+		int next;
+
+		if (!cut)
+			return -ENAMETOOLONG;
+		*cut = '\0';
+		next = beneath(here < 0 ? dirfd : here, p, O_PATH | O_DIRECTORY,
+			       0);
+		*cut = '/';
+		if (next < 0)
+			return next;
+		base_closep(&here);
+		here = next;
+		left -= (size_t)(cut + 1 - p);
+		p = cut + 1;
+	}
+	return beneath(here < 0 ? dirfd : here, p, flags, mode);
+}
+
+/* Return: whether a descriptor could be freed after @r, so that it may work */
+static bool out_of_fds(struct fs_server *s, int r)
+{
+	unsigned int n;
+
+	if (r != -EMFILE && r != -ENFILE)
+		return false;
+	fs_lock(s);
+	n = fs_fds_evict(s);
+	fs_unlock(s);
+	return n > 0;
+}
+
+int fs_open_path(struct fs_server *s, const struct fs_path *path, int flags,
+		 mode_t mode)
+{
+	int fd;
+
+	/* The folder itself is open already, and has no name in itself. */
+	do {
+		fd = in_steps(s->root_fd, path, flags, mode);
+	} while (fd < 0 && out_of_fds(s, fd));
+	return fd == -EMFILE ? -ENFILE : fd;
+}
+
+static bool not_there(int r)
+{
+	return r == -ENOENT || r == -ENOTDIR || r == -ELOOP || r == -EXDEV ||
+	       r == -ESTALE || r == -ENXIO;
+}
+
+static int walk_one(struct fs_server *s, const struct fs_inode *ino,
+		    unsigned int which, int flags)
+{
+	struct fs_ident ident;
+	struct fs_path path;
+	int fd, r;
+
+	r = fs_path_of(s, ino, which, NULL, &path);
+	if (r < 0)
+		return r;
+	fd = fs_open_path(s, &path, flags, 0);
+	fs_path_done(&path);
+	if (fd < 0)
+		return fd;
+	r = fs_ident_get(s, fd, "", &ident);
+	if (r == 0 && !fs_inode_is(ino, &ident))
+		r = -ESTALE;
+	if (r < 0) {
+		base_closep(&fd);
+		return r;
+	}
+	return fd;
+}
+
+/* A file that is shared alone is open, and that has to do. */
+static int dup_shared(const struct fs_server *s, int flags)
+{
+	int have = fcntl(s->file_fd, F_GETFL);
+	int want = flags & O_ACCMODE;
+	int fd;
+
+	if (have < 0)
+		return -errno;
+	have &= O_ACCMODE;
+	if (!(flags & O_PATH) && have != O_RDWR && have != want)
+		return -EACCES;
+	fd = fcntl(s->file_fd, F_DUPFD_CLOEXEC, 0);
+	return fd < 0 ? -errno : fd;
+}
+
+int fs_walk(struct fs_server *s, const struct fs_inode *ino, int flags)
+{
+	int r = -ESTALE;
+
+	if (s->file_fd >= 0)
+		return ino->stub ? -EROFS : dup_shared(s, flags);
+	if (!(flags & O_PATH) && !S_ISREG(ino->type) && !S_ISDIR(ino->type))
+		return -EOPNOTSUPP;
+	if (S_ISDIR(ino->type))
+		flags |= O_DIRECTORY;
+	/* The path of a name too many is ESTALE too, and the end. */
+	for (unsigned int which = 0; which < FS_NAMES_MAX; which++) {
+		r = walk_one(s, ino, which, flags);
+		if (r >= 0 || !not_there(r))
+			return r;
+		if (S_ISDIR(ino->type))
+			break;
+	}
+	return -ESTALE;
+}
+
+int fs_walk_dir(struct fs_server *s, const struct fs_inode *ino)
+{
+	if (!S_ISDIR(ino->type))
+		return -ENOTDIR;
+	return fs_walk(s, ino, O_PATH);
+}
