@@ -244,6 +244,260 @@ void fk_forget(struct fuse_kit *k, uint64_t node, uint64_t n)
 	(void)fk_op(k, FUSE_FORGET, node, &in, sizeof(in), NULL, NULL);
 }
 
+int fk_setattr(struct fuse_kit *k, uint64_t node,
+	       const struct fuse_setattr_in *in, struct fuse_attr *ret)
+{
+	struct fuse_attr_out out = { 0 };
+	int e = fk_op(k, FUSE_SETATTR, node, in, sizeof(*in), NULL, NULL);
+
+	e = take(k, e, &out, sizeof(out));
+	if (e == 0 && ret)
+		*ret = out.attr;
+	return e;
+}
+
+static int take_open(struct fuse_kit *k, int error, size_t off)
+{
+	struct fuse_open_out out;
+
+	if (error)
+		return error;
+	bug_on(k->len != off + sizeof(out));
+	memcpy(&out, k->body + off, sizeof(out));
+	k->fh = out.fh;
+	k->open_flags = out.open_flags;
+	return 0;
+}
+
+int fk_open(struct fuse_kit *k, uint64_t node, uint32_t flags)
+{
+	struct fuse_open_in in = { .flags = flags };
+
+	return take_open(
+		k, fk_op(k, FUSE_OPEN, node, &in, sizeof(in), NULL, NULL), 0);
+}
+
+static int make(struct fuse_kit *k, uint32_t op, uint64_t dir, const char *name,
+		const struct fuse_create_in *in)
+{
+	int e = fk_op(k, op, dir, in, sizeof(*in), name, NULL);
+
+	e = take(k, e, &k->entry, sizeof(k->entry));
+	return take_open(k, e, sizeof(k->entry));
+}
+
+int fk_create(struct fuse_kit *k, uint64_t dir, const char *name,
+	      uint32_t flags, uint32_t mode)
+{
+	struct fuse_create_in in = { .flags = flags | O_CREAT,
+				     .mode = S_IFREG | mode };
+
+	return make(k, FUSE_CREATE, dir, name, &in);
+}
+
+int fk_tmpfile(struct fuse_kit *k, uint64_t dir, uint32_t flags, uint32_t mode)
+{
+	struct fuse_create_in in = { .flags = flags, .mode = S_IFREG | mode };
+
+	return make(k, FUSE_TMPFILE, dir, "/", &in);
+}
+
+int fk_read(struct fuse_kit *k, uint64_t node, uint64_t fh, uint64_t off,
+	    uint32_t size)
+{
+	struct fuse_read_in in = { .fh = fh, .offset = off, .size = size };
+
+	return fk_op(k, FUSE_READ, node, &in, sizeof(in), NULL, NULL);
+}
+
+int fk_write_as(struct fuse_kit *k, const struct fuse_write_in *in,
+		uint64_t node, const void *data)
+{
+	struct fuse_write_out out;
+	uint8_t *arg = malloc(sizeof(*in) + in->size);
+	int e;
+
+	bug_on(!arg);
+	memcpy(arg, in, sizeof(*in));
+	if (in->size)
+		memcpy(arg + sizeof(*in), data, in->size);
+	e = fk_op(k, FUSE_WRITE, node, arg, sizeof(*in) + in->size, NULL, NULL);
+	free(arg);
+	e = take(k, e, &out, sizeof(out));
+	return e < 0 ? e : (int)out.size;
+}
+
+int fk_write(struct fuse_kit *k, uint64_t node, uint64_t fh, uint64_t off,
+	     const void *data, uint32_t len)
+{
+	struct fuse_write_in in = { .fh = fh, .offset = off, .size = len };
+
+	return fk_write_as(k, &in, node, data);
+}
+
+static int release(struct fuse_kit *k, uint32_t op, uint64_t node, uint64_t fh)
+{
+	struct fuse_release_in in = { .fh = fh };
+
+	return fk_op(k, op, node, &in, sizeof(in), NULL, NULL);
+}
+
+int fk_release(struct fuse_kit *k, uint64_t node, uint64_t fh)
+{
+	return release(k, FUSE_RELEASE, node, fh);
+}
+
+int fk_opendir(struct fuse_kit *k, uint64_t node)
+{
+	struct fuse_open_in in = { 0 };
+
+	return take_open(
+		k, fk_op(k, FUSE_OPENDIR, node, &in, sizeof(in), NULL, NULL),
+		0);
+}
+
+int fk_releasedir(struct fuse_kit *k, uint64_t node, uint64_t fh)
+{
+	return release(k, FUSE_RELEASEDIR, node, fh);
+}
+
+int fk_readdir(struct fuse_kit *k, uint64_t node, uint64_t off, uint32_t size,
+	       bool plus)
+{
+	struct fuse_read_in in = { .fh = k->fh, .offset = off, .size = size };
+
+	return fk_op(k, plus ? FUSE_READDIRPLUS : FUSE_READDIR, node, &in,
+		     sizeof(in), NULL, NULL);
+}
+
+bool fk_dirent(const struct fuse_kit *k, size_t *at, bool plus,
+	       struct fk_dirent *ret)
+{
+	size_t head = plus ? FUSE_NAME_OFFSET_DIRENTPLUS : FUSE_NAME_OFFSET;
+	const uint8_t *p = k->body + *at;
+	struct fuse_dirent de;
+
+	memset(ret, 0, sizeof(*ret));
+	if (*at == k->len)
+		return false;
+	bug_on(k->len - *at < head);
+	if (plus)
+		memcpy(&ret->entry, p, sizeof(ret->entry));
+	memcpy(&de, p + head - FUSE_NAME_OFFSET, FUSE_NAME_OFFSET);
+	bug_on(de.namelen == 0 || de.namelen > 255);
+	bug_on(k->len - *at < FUSE_REC_ALIGN(head + de.namelen));
+	memcpy(ret->name, p + head, de.namelen);
+	bug_on(strlen(ret->name) != de.namelen);
+	ret->ino = de.ino;
+	ret->off = de.off;
+	ret->type = de.type;
+	*at += FUSE_REC_ALIGN(head + de.namelen);
+	return true;
+}
+
+static int named(struct fuse_kit *k, uint32_t op, uint64_t dir, const void *in,
+		 size_t len, const char *name)
+{
+	int e = fk_op(k, op, dir, in, len, name, NULL);
+
+	return take(k, e, &k->entry, sizeof(k->entry));
+}
+
+int fk_mkdir(struct fuse_kit *k, uint64_t dir, const char *name, uint32_t mode)
+{
+	struct fuse_mkdir_in in = { .mode = mode };
+
+	return named(k, FUSE_MKDIR, dir, &in, sizeof(in), name);
+}
+
+int fk_mknod(struct fuse_kit *k, uint64_t dir, const char *name, uint32_t mode,
+	     uint32_t rdev)
+{
+	struct fuse_mknod_in in = { .mode = mode, .rdev = rdev };
+
+	return named(k, FUSE_MKNOD, dir, &in, sizeof(in), name);
+}
+
+int fk_symlink(struct fuse_kit *k, uint64_t dir, const char *name,
+	       const char *target)
+{
+	int e = fk_op(k, FUSE_SYMLINK, dir, NULL, 0, name, target);
+
+	return take(k, e, &k->entry, sizeof(k->entry));
+}
+
+int fk_link(struct fuse_kit *k, uint64_t node, uint64_t dir, const char *name)
+{
+	struct fuse_link_in in = { .oldnodeid = node };
+
+	return named(k, FUSE_LINK, dir, &in, sizeof(in), name);
+}
+
+int fk_unlink(struct fuse_kit *k, uint64_t dir, const char *name)
+{
+	return fk_op(k, FUSE_UNLINK, dir, NULL, 0, name, NULL);
+}
+
+int fk_rmdir(struct fuse_kit *k, uint64_t dir, const char *name)
+{
+	return fk_op(k, FUSE_RMDIR, dir, NULL, 0, name, NULL);
+}
+
+int fk_rename(struct fuse_kit *k, uint64_t dir, const char *name,
+	      uint64_t newdir, const char *newname, uint32_t flags)
+{
+	struct fuse_rename2_in in = { .newdir = newdir, .flags = flags };
+
+	if (!flags)
+		return fk_op(k, FUSE_RENAME, dir, &in,
+			     sizeof(struct fuse_rename_in), name, newname);
+	return fk_op(k, FUSE_RENAME2, dir, &in, sizeof(in), name, newname);
+}
+
+int fk_setxattr(struct fuse_kit *k, uint64_t node, const char *name,
+		const void *value, uint32_t len, uint32_t flags)
+{
+	struct fuse_setxattr_in in = { .size = len, .flags = flags };
+	size_t n = strlen(name) + 1;
+	uint8_t *arg = malloc(sizeof(in) + n + len);
+	int e;
+
+	bug_on(!arg);
+	memcpy(arg, &in, sizeof(in));
+	memcpy(arg + sizeof(in), name, n);
+	if (len)
+		memcpy(arg + sizeof(in) + n, value, len);
+	e = fk_op(k, FUSE_SETXATTR, node, arg, sizeof(in) + n + len, NULL,
+		  NULL);
+	free(arg);
+	return e;
+}
+
+int fk_getxattr(struct fuse_kit *k, uint64_t node, const char *name,
+		uint32_t size)
+{
+	struct fuse_getxattr_in in = { .size = size };
+
+	return fk_op(k, FUSE_GETXATTR, node, &in, sizeof(in), name, NULL);
+}
+
+int fk_listxattr(struct fuse_kit *k, uint64_t node, uint32_t size)
+{
+	struct fuse_getxattr_in in = { .size = size };
+
+	return fk_op(k, FUSE_LISTXATTR, node, &in, sizeof(in), NULL, NULL);
+}
+
+int fk_removexattr(struct fuse_kit *k, uint64_t node, const char *name)
+{
+	return fk_op(k, FUSE_REMOVEXATTR, node, NULL, 0, name, NULL);
+}
+
+bool fk_body_is(const struct fuse_kit *k, const char *text)
+{
+	return k->len == strlen(text) && memcmp(k->body, text, k->len) == 0;
+}
+
 uint64_t fk_at(struct fuse_kit *k, const char *path)
 {
 	uint64_t node = FUSE_ROOT_ID;

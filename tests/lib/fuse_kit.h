@@ -31,6 +31,7 @@
  * @len:	Bytes in @body
  * @entry:	The last entry that was looked up or made
  * @fh:		The last handle
+ * @open_flags:	And what the guest may do with its pages
  */
 struct fuse_kit {
 	struct fs_server *s;
@@ -45,6 +46,7 @@ struct fuse_kit {
 	size_t len;
 	struct fuse_entry_out entry;
 	uint64_t fh;
+	uint32_t open_flags;
 };
 
 /** fk_scratch() - Only the folders, no server */
@@ -89,6 +91,74 @@ int fk_start(struct fuse_kit *k);
 int fk_lookup(struct fuse_kit *k, uint64_t dir, const char *name);
 int fk_getattr(struct fuse_kit *k, uint64_t node, struct fuse_attr *ret);
 void fk_forget(struct fuse_kit *k, uint64_t node, uint64_t n);
+
+int fk_setattr(struct fuse_kit *k, uint64_t node,
+	       const struct fuse_setattr_in *in, struct fuse_attr *ret);
+
+/* Files. */
+int fk_open(struct fuse_kit *k, uint64_t node, uint32_t flags);
+int fk_create(struct fuse_kit *k, uint64_t dir, const char *name,
+	      uint32_t flags, uint32_t mode);
+int fk_tmpfile(struct fuse_kit *k, uint64_t dir, uint32_t flags, uint32_t mode);
+int fk_read(struct fuse_kit *k, uint64_t node, uint64_t fh, uint64_t off,
+	    uint32_t size);
+/** fk_write() - Return: bytes, or a negative errno */
+int fk_write(struct fuse_kit *k, uint64_t node, uint64_t fh, uint64_t off,
+	     const void *data, uint32_t len);
+/** fk_write_as() - The same with flags of the file and of the write */
+int fk_write_as(struct fuse_kit *k, const struct fuse_write_in *in,
+		uint64_t node, const void *data);
+int fk_release(struct fuse_kit *k, uint64_t node, uint64_t fh);
+
+/* Folders. */
+int fk_opendir(struct fuse_kit *k, uint64_t node);
+int fk_releasedir(struct fuse_kit *k, uint64_t node, uint64_t fh);
+int fk_readdir(struct fuse_kit *k, uint64_t node, uint64_t off, uint32_t size,
+	       bool plus);
+
+/**
+ * struct fk_dirent - One entry of READDIR
+ * @ino:	Number of the inode
+ * @off:	Position behind it
+ * @type:	DT_*
+ * @name:	Its name
+ * @entry:	What came with it, if it was READDIRPLUS
+ */
+struct fk_dirent {
+	uint64_t ino;
+	uint64_t off;
+	uint32_t type;
+	char name[256];
+	struct fuse_entry_out entry;
+};
+
+/** fk_dirent() - The entry at *@at of the answer, which goes on to the next */
+bool fk_dirent(const struct fuse_kit *k, size_t *at, bool plus,
+	       struct fk_dirent *ret);
+
+/* Names. */
+int fk_mkdir(struct fuse_kit *k, uint64_t dir, const char *name, uint32_t mode);
+int fk_mknod(struct fuse_kit *k, uint64_t dir, const char *name, uint32_t mode,
+	     uint32_t rdev);
+int fk_symlink(struct fuse_kit *k, uint64_t dir, const char *name,
+	       const char *target);
+int fk_link(struct fuse_kit *k, uint64_t node, uint64_t dir, const char *name);
+int fk_unlink(struct fuse_kit *k, uint64_t dir, const char *name);
+int fk_rmdir(struct fuse_kit *k, uint64_t dir, const char *name);
+/** fk_rename() - RENAME2; plain RENAME if there are no flags */
+int fk_rename(struct fuse_kit *k, uint64_t dir, const char *name,
+	      uint64_t newdir, const char *newname, uint32_t flags);
+
+/* Attributes. */
+int fk_setxattr(struct fuse_kit *k, uint64_t node, const char *name,
+		const void *value, uint32_t len, uint32_t flags);
+int fk_getxattr(struct fuse_kit *k, uint64_t node, const char *name,
+		uint32_t size);
+int fk_listxattr(struct fuse_kit *k, uint64_t node, uint32_t size);
+int fk_removexattr(struct fuse_kit *k, uint64_t node, const char *name);
+
+/** fk_body_is() - Whether the answer is that text */
+bool fk_body_is(const struct fuse_kit *k, const char *text);
 
 /** fk_at() - The inode at a path of the folder, looked up step by step */
 uint64_t fk_at(struct fuse_kit *k, const char *path);

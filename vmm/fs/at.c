@@ -6,7 +6,7 @@
 
 int fs_find(struct fs_server *s, uint64_t nodeid, struct fs_inode **ret)
 {
-	struct fs_inode *ino;
+	struct fs_inode *ino = NULL;
 
 	fs_lock(s);
 	ino = fs_inode_find(s, nodeid);
@@ -125,33 +125,37 @@ static struct fs_handle *usable(const struct fs_inode *ino, int flags)
 	return NULL;
 }
 
+bool fs_borrow(struct fs_server *s, int flags, struct fs_at *at)
+{
+	struct fs_inode *ino = at->ino;
+
+	fs_lock(s);
+	if (ino->fd_real && flags == O_RDONLY) {
+		at->fd = fs_inode_use_fd(s, ino);
+		at->shared = at->fd >= 0;
+	}
+	at->h = at->shared ? NULL : usable(ino, flags);
+	if (at->h) {
+		at->h->refs++;
+		at->fd = at->h->fd;
+	}
+	fs_unlock(s);
+	return at->fd >= 0;
+}
+
 int fs_get_open(struct fs_server *s, uint64_t nodeid, int flags,
 		struct fs_at *at)
 {
-	struct fs_inode *ino;
+	int r;
 
 	*at = (struct fs_at){ .fd = -1 };
-	fs_lock(s);
-	ino = fs_inode_find(s, nodeid);
-	if (ino) {
-		ino->refs++;
-		at->ino = ino;
-		if (ino->fd_real && flags == O_RDONLY) {
-			at->fd = fs_inode_use_fd(s, ino);
-			at->shared = at->fd >= 0;
-		}
-		at->h = at->shared ? NULL : usable(ino, flags);
-		if (at->h) {
-			at->h->refs++;
-			at->fd = at->h->fd;
-		}
-	}
-	fs_unlock(s);
-	if (!ino)
-		return -ESTALE;
-	if (ino->stub)
+	r = fs_find(s, nodeid, &at->ino);
+	if (r < 0)
+		return r;
+	if (at->ino->stub)
 		return -EOPNOTSUPP;
-	if (at->fd < 0)
-		at->fd = fs_walk(s, ino, flags);
+	if (fs_borrow(s, flags, at))
+		return 0;
+	at->fd = fs_walk(s, at->ino, flags);
 	return at->fd < 0 ? at->fd : 0;
 }

@@ -86,7 +86,7 @@ static int stat_request(struct fs_req *r, uint32_t flags, uint64_t fh,
 			struct statx *st)
 {
 	struct fs_server *s = r->s;
-	struct fs_handle *h;
+	struct fs_handle *h = NULL;
 	struct fs_at at;
 	int e;
 

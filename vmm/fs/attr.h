@@ -25,10 +25,11 @@ void fs_attr_fill(const struct statx *st, struct fuse_attr *ret);
 uint64_t fs_valid_s(const struct fs_server *s);
 
 /** fs_kill_mode() - @mode without what a write or a change of owner clears */
-uint32_t fs_kill_mode(uint32_t mode);
+static inline uint32_t fs_kill_mode(uint32_t mode)
+{
+	uint32_t kill = mode & S_IXGRP ? S_ISUID | S_ISGID : S_ISUID;
 
-/** fs_set_mode() - chmod(), of any object that has a mode of its own */
-MUST_CHECK int fs_set_mode(struct fs_server *s, const struct fs_at *at,
-			   const struct statx *st, uint32_t mode);
+	return S_ISREG(mode) ? mode & ~kill : mode;
+}
 
 #endif

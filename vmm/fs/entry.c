@@ -104,6 +104,8 @@ static int know(struct fs_server *s, struct fs_inode *dir, const char *name,
 		fs_inode_drop(s, ino);
 		return r;
 	}
+	if (ino->names)
+		fs_inode_unpin(s, ino); /* there is a way to it again */
 	ino->nlookup++;
 	*ret = ino;
 	return 0;
@@ -146,7 +148,7 @@ void fs_entry_fill(const struct fs_server *s, const struct fs_inode *ino,
 static int keep(struct fs_server *s, struct fs_inode *dir, const char *name,
 		struct found *f, struct fuse_entry_out *ret)
 {
-	struct fs_inode *ino;
+	struct fs_inode *ino = NULL;
 	struct fs_ident ident;
 	mode_t type = f->st.stx_mode;
 	int r;
@@ -196,7 +198,7 @@ int fs_op_lookup(struct fs_req *r)
 {
 	struct fuse_entry_out none = { .entry_valid = fs_valid_s(r->s) };
 	char name[FS_NAME_LEN];
-	struct fs_inode *dir;
+	struct fs_inode *dir = NULL;
 	int e = fs_req_name(r, name);
 
 	if (e == 0)

@@ -46,7 +46,7 @@ static unsigned int held(const struct fs_server *s)
 
 static bool evict_one(struct fs_server *s)
 {
-	struct fs_inode *ino;
+	struct fs_inode *ino = NULL;
 
 	if (list_empty(&s->idle))
 		return false;

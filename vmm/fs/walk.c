@@ -234,9 +234,14 @@ int fs_walk(struct fs_server *s, const struct fs_inode *ino, int flags)
 	return -ESTALE;
 }
 
-int fs_walk_dir(struct fs_server *s, const struct fs_inode *ino)
+int fs_walk_dir(struct fs_server *s, const struct fs_inode *ino, int *own)
 {
 	if (!S_ISDIR(ino->type))
 		return -ENOTDIR;
-	return fs_walk(s, ino, O_PATH);
+	if (ino->stub)
+		return -EROFS;
+	if (ino == s->root)
+		return s->root_fd;
+	*own = fs_walk(s, ino, O_PATH);
+	return *own;
 }

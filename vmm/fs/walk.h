@@ -80,10 +80,13 @@ MUST_CHECK int fs_walk(struct fs_server *s, const struct fs_inode *ino,
 
 /**
  * fs_walk_dir() - A folder to make or remove names in
+ * @own:	What the caller has to close, -1 before; the root is open always
  *
- * Return: an O_PATH descriptor; -ENOTDIR; or as fs_walk()
+ * Return: an O_PATH descriptor; -ENOTDIR; -EROFS for the made-up folder; or as
+ *         fs_walk()
  */
-MUST_CHECK int fs_walk_dir(struct fs_server *s, const struct fs_inode *ino);
+MUST_CHECK int fs_walk_dir(struct fs_server *s, const struct fs_inode *ino,
+			   int *own);
 
 /**
  * struct fs_at - An inode and a descriptor of it
@@ -124,6 +127,14 @@ MUST_CHECK int fs_reach(struct fs_server *s, struct fs_inode *ino,
 /** fs_get() - fs_find() and fs_reach(); fs_put() is due in any case */
 MUST_CHECK int fs_get(struct fs_server *s, uint64_t nodeid, struct fs_at *at);
 void fs_put(struct fs_server *s, struct fs_at *at);
+
+/**
+ * fs_borrow() - A descriptor of @at->ino that is no O_PATH one, if there is one
+ * @flags:	O_RDONLY, O_WRONLY or O_RDWR: what it has to be good for
+ *
+ * Return: whether there was; fs_put() gives it back
+ */
+bool fs_borrow(struct fs_server *s, int flags, struct fs_at *at);
 
 /**
  * fs_get_open() - A descriptor that is no O_PATH one

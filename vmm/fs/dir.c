@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * vmm/fs/dir.c - READDIR and READDIRPLUS
+ *
+ * The positions that a guest sees are the host's.  A reader that goes on where
+ * it was is served from what was read ahead; any other position is the host's
+ * to make sense of.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "vmm/fs/entry.h"
+#include "vmm/fs/ops.h"
+#include "vmm/fs/owner.h"
+
+/* As getdents64() has it. */
+struct host_dirent {
+	uint64_t ino;
+	int64_t off;
+	uint16_t len;
+	uint8_t type;
+	char name[];
+};
+
+/* Bytes before the name: there is no padding in what the kernel writes. */
+#define HOST_DIRENT_HEAD offsetof(struct host_dirent, name)
+
+/* Return: 1 if there are entries in the buffer, 0 at the end, or -errno */
+static int fill(struct fs_dir *d, int fd)
+{
+	long n;
+
+	if (d->at < d->len)
+		return 1;
+	d->at = 0;
+	d->len = 0;
+	n = syscall(SYS_getdents64, fd, d->buf, sizeof(d->buf));
+	if (n < 0)
+		return -errno;
+	d->len = (size_t)n;
+	return n > 0;
+}
+
+static int go_to(struct fs_dir *d, int fd, uint64_t off)
+{
+	if (off > INT64_MAX)
+		return -EINVAL;
+	if (d->next == (int64_t)off)
+		return 0;
+	d->at = 0;
+	d->len = 0;
+	if (lseek(fd, (off_t)off, SEEK_SET) < 0)
+		return -errno;
+	d->next = (int64_t)off;
+	return 0;
+}
+
+static bool is_dots(const char *name)
+{
+	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
+
+/**
+ * struct reader - One READDIR
+ * @r:		Request and answer
+ * @dir:	The folder
+ * @left:	Bytes that the guest asked for, and has not got yet
+ * @plus:	With what each name stands for
+ */
+struct reader {
+	struct fs_req *r;
+	struct fs_inode *dir;
+	size_t left;
+	bool plus;
+};
+
+/* Return: 1; 0 if it does not fit */
+static int put_entry(struct reader *rd, const struct host_dirent *de,
+		     uint32_t type, const struct fuse_entry_out *entry)
+{
+	static const uint8_t zero[sizeof(uint64_t)];
+	size_t len = strlen(de->name);
+	size_t head = rd->plus ? FUSE_NAME_OFFSET_DIRENTPLUS : FUSE_NAME_OFFSET;
+	size_t all = FUSE_REC_ALIGN(head + len);
+	struct fuse_dirent out = {
+		.ino = de->ino,
+		.off = (uint64_t)de->off,
+		.namelen = (uint32_t)len,
+		.type = type,
+	};
+
+	if (all > rd->left || fs_req_needs(rd->r, all) < 0)
+		return 0;
+	/* Nothing above the root is the guest's to know. */
+	if (rd->dir == rd->r->s->root && strcmp(de->name, "..") == 0)
+		out.ino = 1;
+	/* There is room for all of it. */
+	if ((rd->plus && fs_req_put(rd->r, entry, sizeof(*entry)) < 0) ||
+	    fs_req_put(rd->r, &out, FUSE_NAME_OFFSET) < 0 ||
+	    fs_req_put(rd->r, de->name, len) < 0 ||
+	    fs_req_put(rd->r, zero, all - head - len) < 0)
+		return 0;
+	rd->left -= all;
+	return 1;
+}
+
+static bool fits(const struct reader *rd, const char *name)
+{
+	size_t head = rd->plus ? FUSE_NAME_OFFSET_DIRENTPLUS : FUSE_NAME_OFFSET;
+	size_t all = FUSE_REC_ALIGN(head + strlen(name));
+
+	return all <= rd->left && fs_req_needs(rd->r, all) == 0;
+}
+
+static void forget_one(struct fs_server *s, uint64_t nodeid)
+{
+	struct fs_inode *ino = NULL;
+
+	fs_lock(s);
+	ino = fs_inode_find(s, nodeid);
+	if (ino)
+		fs_inode_forget(s, ino, 1);
+	fs_unlock(s);
+}
+
+/* Return: 1; 0 if it does not fit; -errno, when there can be no more */
+static int put_one(struct reader *rd, const struct host_dirent *de)
+{
+	struct fuse_entry_out entry = { 0 };
+	struct fs_server *s = rd->r->s;
+	uint32_t type = de->type;
+	int e = 0;
+
+	if (!fits(rd, de->name))
+		return rd->r->len ? 0 : -EINVAL;
+	/* A mapped file may be anything; who wants to know looks it up. */
+	if (fs_is_mapped(s) && type == DT_REG)
+		type = DT_UNKNOWN;
+	if (rd->plus && !is_dots(de->name)) {
+		e = fs_entry_find(s, rd->dir, de->name, &entry);
+		if (e == -ENFILE || e == -ENOMEM)
+			return e;
+		/* One that cannot be looked up is listed without its node. */
+		if (e < 0)
+			entry = (struct fuse_entry_out){ 0 };
+		else
+			type = IFTODT(entry.attr.mode);
+	}
+	e = put_entry(rd, de, type, &entry);
+	if (e == 0 && entry.nodeid)
+		forget_one(s, entry.nodeid);
+	return e;
+}
+
+static int read_entries(struct reader *rd, struct fs_handle *h, uint64_t off)
+{
+	struct fs_dir *d = h->dir;
+	int e = go_to(d, h->fd, off);
+
+	while (e >= 0) {
+		const struct host_dirent *de;
+
+		e = fill(d, h->fd);
+		if (e <= 0)
+			break;
+		de = (const void *)(d->buf + d->at);
+		e = put_one(rd, de);
+		if (e <= 0)
+			break;
+		d->at += de->len;
+		d->next = de->off;
+	}
+	return rd->r->len ? 0 : e;
+}
+
+/* The folder that is made up for a file: 0 and 1 are the dots. */
+static int read_stub(struct reader *rd, uint64_t off)
+{
+	static const char *const names[] = { ".", "..", FS_FILE_NAME };
+	union {
+		struct host_dirent de;
+		uint8_t room[HOST_DIRENT_HEAD + 8];
+	} u;
+
+	for (; off < ARRAY_LEN(names); off++) {
+		u.de.ino = off + 1;
+		u.de.off = (int64_t)off + 1;
+		u.de.len = sizeof(u);
+		u.de.type = off < 2 ? DT_DIR : DT_REG;
+		(void)strcpy((char *)u.room + HOST_DIRENT_HEAD, names[off]);
+		if (put_one(rd, &u.de) <= 0)
+			break;
+	}
+	return 0;
+}
+
+static int readdir_request(struct fs_req *r, bool plus)
+{
+	struct fuse_read_in in;
+	struct reader rd = { .r = r, .plus = plus };
+	struct fs_handle *h = NULL;
+	int e = fs_req_last(r, &in, sizeof(in));
+
+	if (e < 0)
+		return e;
+	if (in.size > FS_IO_MAX)
+		return -EINVAL;
+	e = fs_handle_get(r->s, in.fh, r->h.nodeid, true, &h);
+	if (e < 0)
+		return e;
+	rd.left = in.size;
+	rd.dir = h->ino;
+	if (h->fd < 0) {
+		e = read_stub(&rd, in.offset);
+	} else {
+		bug_on(pthread_mutex_lock(&h->dir->lock) != 0);
+		e = read_entries(&rd, h, in.offset);
+		bug_on(pthread_mutex_unlock(&h->dir->lock) != 0);
+	}
+	fs_handle_put(r->s, h);
+	return e;
+}
+
+int fs_op_readdir(struct fs_req *r)
+{
+	return readdir_request(r, false);
+}
+
+int fs_op_readdirplus(struct fs_req *r)
+{
+	return readdir_request(r, true);
+}

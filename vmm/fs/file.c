@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* vmm/fs/file.c - what is done with open files */
+#include <errno.h>
+#include <linux/falloc.h>
+#include <sys/statfs.h>
+
+#include "vmm/fs/handle.h"
+#include "vmm/fs/open.h"
+#include "vmm/fs/ops.h"
+#include "vmm/fs/owner.h"
+#include "vmm/fs/walk.h"
+
+/* One COPY_FILE_RANGE, which may copy less than it is asked to. */
+#define COPY_MAX (16u << 20)
+
+/* What of fallocate() a guest can mean without moving what is behind. */
+#define FALLOC_KNOWN \
+	(FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE)
+
+static bool range_ok(uint64_t off, uint64_t len)
+{
+	return off <= INT64_MAX && len <= INT64_MAX - off;
+}
+
+/* Return: bytes, fewer only at the end of the file; or -errno */
+static int read_into(struct fs_req *r, int fd, uint64_t off, size_t size)
+{
+	struct iovec iov[FS_IOV_MAX];
+	size_t len;
+
+	while (size > 0) {
+		int n = fs_req_pieces_out(r, size, iov, &len);
+		ssize_t got = preadv(fd, iov, n, (off_t)off);
+
+		if (got < 0)
+			return r->len ? 0 : -errno;
+		r->len += (size_t)got;
+		if ((size_t)got < len)
+			return 0;
+		off += len;
+		size -= len;
+	}
+	return 0;
+}
+
+int fs_op_read(struct fs_req *r)
+{
+	struct fuse_read_in in;
+	struct fs_handle *h = NULL;
+	int e = fs_req_last(r, &in, sizeof(in));
+
+	if (e == 0)
+		e = fs_req_needs(r, in.size);
+	if (e < 0)
+		return e;
+	if (in.size > FS_IO_MAX || !range_ok(in.offset, in.size))
+		return -EINVAL;
+	e = fs_handle_get(r->s, in.fh, r->h.nodeid, false, &h);
+	if (e < 0)
+		return e;
+	e = read_into(r, h->fd, in.offset, in.size);
+	fs_handle_put(r->s, h);
+	return e;
+}
+
+/* Return: bytes written, at least one; or -errno */
+static ssize_t write_from(struct fs_req *r, int fd, uint64_t off, int flags)
+{
+	struct iovec iov[FS_IOV_MAX];
+	size_t done = 0, len;
+
+	while (r->in_left > 0) {
+		int n = fs_req_pieces_in(r, r->in_left, iov, &len);
+		ssize_t got = pwritev2(fd, iov, n, (off_t)(off + done), flags);
+
+		if (got < 0)
+			return done ? (ssize_t)done : -errno;
+		done += (size_t)got;
+		if ((size_t)got < len)
+			break;
+	}
+	return (ssize_t)done;
+}
+
+static ssize_t do_write(struct fs_req *r, const struct fuse_write_in *in,
+			const struct fs_handle *h)
+{
+	bool cached = in->write_flags & FUSE_WRITE_CACHE;
+	int flags = in->flags & O_APPEND && !cached ? RWF_APPEND : 0;
+	int e = 0;
+
+	if ((h->flags & O_ACCMODE) == O_RDONLY)
+		return -EBADF;
+	if (in->write_flags & FUSE_WRITE_KILL_SUIDGID)
+		e = fs_kill_priv(r->s, h->fd);
+	return e < 0 ? e : write_from(r, h->fd, in->offset, flags);
+}
+
+int fs_op_write(struct fs_req *r)
+{
+	struct fuse_write_out out = { 0 };
+	struct fuse_write_in in;
+	struct fs_handle *h = NULL;
+	ssize_t n;
+	int e = fs_req_get(r, &in, sizeof(in));
+
+	if (e == 0)
+		e = fs_req_needs(r, sizeof(out));
+	if (e < 0)
+		return e;
+	if (in.size != r->in_left || in.size > FS_IO_MAX ||
+	    !range_ok(in.offset, in.size))
+		return -EINVAL;
+	e = fs_handle_get(r->s, in.fh, r->h.nodeid, false, &h);
+	if (e < 0)
+		return e;
+	n = do_write(r, &in, h);
+	fs_handle_put(r->s, h);
+	if (n < 0)
+		return (int)n;
+	out.size = (uint32_t)n;
+	return fs_req_put(r, &out, sizeof(out));
+}
+
+/* Each close() of a process; what there is to flush was written already. */
+int fs_op_flush(struct fs_req *r)
+{
+	struct fuse_flush_in in;
+	struct fs_handle *h = NULL;
+	int e = fs_req_last(r, &in, sizeof(in));
+
+	if (e == 0)
+		e = fs_handle_get(r->s, in.fh, r->h.nodeid, false, &h);
+	if (e < 0)
+		return e;
+	fs_handle_put(r->s, h);
+	return 0;
+}
+
+static int sync_handle(struct fs_req *r, bool dir)
+{
+	struct fuse_fsync_in in;
+	struct fs_handle *h = NULL;
+	int e = fs_req_last(r, &in, sizeof(in));
+
+	if (e == 0)
+		e = fs_handle_get(r->s, in.fh, r->h.nodeid, dir, &h);
+	if (e < 0)
+		return e;
+	if (h->fd < 0)
+		e = 0; /* the made-up folder never changes */
+	else if (in.fsync_flags & FUSE_FSYNC_FDATASYNC)
+		e = fdatasync(h->fd);
+	else
+		e = fsync(h->fd);
+	e = e < 0 ? -errno : 0;
+	fs_handle_put(r->s, h);
+	return e;
+}
+
+int fs_op_fsync(struct fs_req *r)
+{
+	return sync_handle(r, false);
+}
+
+int fs_op_fsyncdir(struct fs_req *r)
+{
+	return sync_handle(r, true);
+}
+
+int fs_op_fallocate(struct fs_req *r)
+{
+	struct fuse_fallocate_in in;
+	struct fs_handle *h = NULL;
+	int e = fs_req_last(r, &in, sizeof(in));
+
+	if (e < 0)
+		return e;
+	if (in.mode & ~(uint32_t)FALLOC_KNOWN)
+		return -EOPNOTSUPP;
+	if (in.length == 0 || !range_ok(in.offset, in.length))
+		return -EINVAL;
+	e = fs_handle_get(r->s, in.fh, r->h.nodeid, false, &h);
+	if (e < 0)
+		return e;
+	e = fallocate(h->fd, (int)in.mode, (off_t)in.offset, (off_t)in.length);
+	e = e < 0 ? -errno : 0;
+	fs_handle_put(r->s, h);
+	return e;
+}
+
+int fs_op_lseek(struct fs_req *r)
+{
+	struct fuse_lseek_out out;
+	struct fuse_lseek_in in;
+	struct fs_handle *h = NULL;
+	off_t at;
+	int e = fs_req_last(r, &in, sizeof(in));
+
+	if (e < 0)
+		return e;
+	/* Linux asks for these two alone; the position is its own. */
+	if ((in.whence != SEEK_DATA && in.whence != SEEK_HOLE) ||
+	    in.offset > INT64_MAX)
+		return -EINVAL;
+	e = fs_handle_get(r->s, in.fh, r->h.nodeid, false, &h);
+	if (e < 0)
+		return e;
+	at = lseek(h->fd, (off_t)in.offset, (int)in.whence);
+	e = at < 0 ? -errno : 0;
+	fs_handle_put(r->s, h);
+	if (e < 0)
+		return e;
+	out.offset = (uint64_t)at;
+	return fs_req_put(r, &out, sizeof(out));
+}
+
+static ssize_t copy(struct fs_req *r, const struct fuse_copy_file_range_in *in,
+		    const struct fs_handle *from)
+{
+	off_t off_in = (off_t)in->off_in, off_out = (off_t)in->off_out;
+	struct fs_handle *to = NULL;
+	ssize_t n;
+	int e = fs_handle_get(r->s, in->fh_out, in->nodeid_out, false, &to);
+
+	if (e < 0)
+		return e;
+	e = fs_kill_priv(r->s, to->fd);
+	n = e;
+	if (e == 0) {
+		n = copy_file_range(from->fd, &off_in, to->fd, &off_out,
+				    MIN(in->len, COPY_MAX), 0);
+		n = n < 0 ? -errno : n;
+	}
+	fs_handle_put(r->s, to);
+	return n;
+}
+
+int fs_op_copy_file_range(struct fs_req *r)
+{
+	struct fuse_copy_file_range_in in;
+	struct fuse_write_out out = { 0 };
+	struct fs_handle *from = NULL;
+	ssize_t n;
+	int e = fs_req_last(r, &in, sizeof(in));
+
+	if (e == 0)
+		e = fs_req_needs(r, sizeof(out));
+	if (e < 0)
+		return e;
+	if (in.flags || !range_ok(in.off_in, in.len) ||
+	    !range_ok(in.off_out, in.len))
+		return -EINVAL;
+	e = fs_handle_get(r->s, in.fh_in, r->h.nodeid, false, &from);
+	if (e < 0)
+		return e;
+	n = copy(r, &in, from);
+	fs_handle_put(r->s, from);
+	if (n < 0)
+		return (int)n;
+	out.size = (uint32_t)n;
+	return fs_req_put(r, &out, sizeof(out));
+}
+
+int fs_op_statfs(struct fs_req *r)
+{
+	struct fuse_statfs_out out = { 0 };
+	struct statfs st;
+	struct fs_at at;
+	int e = fs_req_end(r);
+
+	if (e < 0)
+		return e;
+	e = fs_get(r->s, r->h.nodeid, &at);
+	if (e == 0)
+		e = fstatfs(at.ino->stub ? r->s->file_fd : at.fd, &st) < 0
+			    ? -errno
+			    : 0;
+	fs_put(r->s, &at);
+	if (e < 0)
+		return e;
+	out.st = (struct fuse_kstatfs){
+		.blocks = st.f_blocks,
+		.bfree = st.f_bfree,
+		.bavail = st.f_bavail,
+		.files = st.f_files,
+		.ffree = st.f_ffree,
+		.bsize = (uint32_t)st.f_bsize,
+		.namelen = NAME_MAX,
+		.frsize = (uint32_t)st.f_frsize,
+	};
+	return fs_req_put(r, &out, sizeof(out));
+}
+
+int fs_op_syncfs(struct fs_req *r)
+{
+	auto_fd int fd = -1;
+	struct fuse_syncfs_in in;
+	struct fs_path root;
+	int e = fs_req_last(r, &in, sizeof(in));
+
+	if (e < 0)
+		return e;
+	if (r->s->file_fd >= 0)
+		return syncfs(r->s->file_fd) < 0 ? -errno : 0;
+	e = fs_path_of(r->s, r->s->root, 0, NULL, &root);
+	if (e < 0)
+		return e;
+	fd = fs_open_path(r->s, &root, O_RDONLY | O_DIRECTORY, 0);
+	fs_path_done(&root);
+	if (fd < 0)
+		return fd;
+	return syncfs(fd) < 0 ? -errno : 0;
+}
+
+/* Linux does not send it over virtio, and no request could be ended by it. */
+int fs_op_interrupt(struct fs_req *r)
+{
+	struct fuse_interrupt_in in;
+	int e = fs_req_last(r, &in, sizeof(in));
+
+	return e < 0 ? e : 0;
+}

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* vmm/fs/names.c - operations that make names */
+#include <errno.h>
+#include <string.h>
+
+#include "common/io.h"
+#include "vmm/fs/entry.h"
+#include "vmm/fs/ops.h"
+#include "vmm/fs/owner.h"
+
+/**
+ * struct making - An object that is being made
+ * @dir:	Its folder
+ * @st:		Attributes of that, as the guest sees them; in a mapped tree
+ * @fd:		To name things in it
+ * @own:	@fd if it is to be closed, else -1
+ */
+struct making {
+	struct fs_at dir;
+	struct statx st;
+	int fd;
+	int own;
+};
+
+/* end() is due in any case. */
+static int begin(struct fs_req *r, uint64_t nodeid, struct making *m)
+{
+	struct fs_server *s = r->s;
+	int e;
+
+	*m = (struct making){ .fd = -1, .own = -1 };
+	e = fs_get(s, nodeid, &m->dir);
+	if (e == 0)
+		e = m->fd = fs_walk_dir(s, m->dir.ino, &m->own);
+	if (e >= 0)
+		e = fs_is_mapped(s) ? fs_stat_at(s, &m->dir, &m->st) : 0;
+	return e;
+}
+
+static void end(struct fs_req *r, struct making *m)
+{
+	base_closep(&m->own);
+	fs_put(r->s, &m->dir);
+}
+
+/* What was made in a mapped tree gets its attribute, or is unmade. */
+static int born(struct fs_req *r, const struct making *m, const char *name,
+		int fd, const struct fs_birth *b)
+{
+	int e = fd < 0 ? fd : fs_owner_born(r->s, fd, &m->st, b);
+
+	if (e < 0)
+		(void)unlinkat(m->fd, name,
+			       S_ISDIR(b->mode) ? AT_REMOVEDIR : 0);
+	return e;
+}
+
+static int open_made(struct fs_req *r, const struct making *m, const char *name,
+		     int flags)
+{
+	struct fs_path path;
+	int fd = fs_path_of(r->s, m->dir.ino, 0, name, &path);
+
+	if (fd < 0)
+		return fd;
+	fd = fs_open_path(r->s, &path, flags, 0600);
+	fs_path_done(&path);
+	return fd;
+}
+
+/* Anything but a folder is a file there, whose content is @text. */
+static int make_mapped(struct fs_req *r, const struct making *m,
+		       const char *name, const struct fs_birth *b,
+		       const char *text)
+{
+	auto_fd int fd = open_made(r, m, name, O_RDWR | O_CREAT | O_EXCL);
+	int e = fd < 0 ? fd : 0;
+
+	if (e == 0 && text)
+		e = io_write_full(fd, text, strlen(text));
+	if (fd < 0)
+		return e;
+	return born(r, m, name, e < 0 ? e : fd, b);
+}
+
+static int mkdir_in(struct fs_req *r, const struct making *m, const char *name,
+		    const struct fs_birth *b)
+{
+	auto_fd int fd = -1;
+	bool mapped = fs_is_mapped(r->s);
+
+	if (mkdirat(m->fd, name, mapped ? 0700 : b->mode & 07777) < 0)
+		return -errno;
+	if (!mapped)
+		return 0;
+	fd = open_made(r, m, name, O_RDONLY | O_DIRECTORY);
+	return born(r, m, name, fd, b);
+}
+
+static struct fs_birth birth(const struct fs_req *r, uint32_t mode)
+{
+	return (struct fs_birth){ .mode = mode,
+				  .uid = r->h.uid,
+				  .gid = r->h.gid };
+}
+
+int fs_op_mkdir(struct fs_req *r)
+{
+	struct fuse_mkdir_in in;
+	char name[FS_NAME_LEN];
+	struct fs_birth b;
+	struct making m;
+	int e = fs_req_get(r, &in, sizeof(in));
+
+	if (e == 0)
+		e = fs_req_name(r, name);
+	if (e == 0)
+		e = fs_req_end(r);
+	if (e == 0)
+		e = fs_req_needs(r, sizeof(struct fuse_entry_out));
+	if (e < 0)
+		return e;
+	b = birth(r, S_IFDIR | (in.mode & 07777));
+	e = begin(r, r->h.nodeid, &m);
+	if (e == 0)
+		e = mkdir_in(r, &m, name, &b);
+	if (e == 0)
+		e = fs_entry_put(r, m.dir.ino, name);
+	end(r, &m);
+	return e;
+}
+
+/*
+ * On the host there are files, FIFOs, sockets, and overlayfs's whiteout, which
+ * is a device that leads nowhere: no other device, whoever we run as.
+ */
+static int mknod_in(struct fs_req *r, const struct making *m, const char *name,
+		    const struct fs_birth *b)
+{
+	bool whiteout = S_ISCHR(b->mode) && b->rdev == 0;
+
+	if (fs_is_mapped(r->s) && !whiteout)
+		return make_mapped(r, m, name, b, NULL);
+	if (!whiteout && !S_ISREG(b->mode) && !S_ISFIFO(b->mode) &&
+	    !S_ISSOCK(b->mode))
+		return -EPERM;
+	return mknodat(m->fd, name, b->mode, 0) < 0 ? -errno : 0;
+}
+
+int fs_op_mknod(struct fs_req *r)
+{
+	struct fuse_mknod_in in;
+	char name[FS_NAME_LEN];
+	struct fs_birth b;
+	struct making m;
+	int e = fs_req_get(r, &in, sizeof(in));
+
+	if (e == 0)
+		e = fs_req_name(r, name);
+	if (e == 0)
+		e = fs_req_end(r);
+	if (e == 0)
+		e = fs_req_needs(r, sizeof(struct fuse_entry_out));
+	if (e < 0)
+		return e;
+	b = birth(r, in.mode & (S_IFMT | 07777));
+	b.rdev = in.rdev;
+	/* Of these two there are other operations. */
+	if (S_ISDIR(b.mode) || S_ISLNK(b.mode))
+		return -EINVAL;
+	e = begin(r, r->h.nodeid, &m);
+	if (e == 0)
+		e = mknod_in(r, &m, name, &b);
+	if (e == 0)
+		e = fs_entry_put(r, m.dir.ino, name);
+	end(r, &m);
+	return e;
+}
+
+static int symlink_in(struct fs_req *r, const struct making *m,
+		      const char *name, const char *target)
+{
+	struct fs_birth b = birth(r, S_IFLNK | 0777);
+
+	if (fs_is_mapped(r->s))
+		return make_mapped(r, m, name, &b, target);
+	return symlinkat(target, m->fd, name) < 0 ? -errno : 0;
+}
+
+int fs_op_symlink(struct fs_req *r)
+{
+	char name[FS_NAME_LEN], target[PATH_MAX];
+	struct making m;
+	int e = fs_req_name(r, name);
+
+	if (e == 0)
+		e = fs_req_string(r, target, sizeof(target));
+	if (e == 0) /* of no bytes */
+		return -EINVAL;
+	if (e > 0)
+		e = fs_req_end(r);
+	if (e == 0)
+		e = fs_req_needs(r, sizeof(struct fuse_entry_out));
+	if (e < 0)
+		return e;
+	e = begin(r, r->h.nodeid, &m);
+	if (e == 0)
+		e = symlink_in(r, &m, name, target);
+	if (e == 0)
+		e = fs_entry_put(r, m.dir.ino, name);
+	end(r, &m);
+	return e;
+}
+
+/* A mapped one is in a file. */
+static ssize_t read_link(const struct fs_server *s, const struct fs_at *at,
+			 char *buf, size_t len)
+{
+	struct statx st;
+	ssize_t n;
+	int r;
+
+	if (at->ino->type == S_IFLNK) {
+		n = readlinkat(at->fd, "", buf, len);
+		return n < 0 ? -errno : n;
+	}
+	if (!fs_is_mapped(s) || at->ino->type != S_IFREG)
+		return -EINVAL;
+	r = fs_stat(s, at->fd, &st);
+	if (r < 0)
+		return r;
+	if (!S_ISLNK(st.stx_mode))
+		return -EINVAL;
+	n = pread(at->fd, buf, len, 0);
+	return n < 0 ? -errno : n;
+}
+
+int fs_op_readlink(struct fs_req *r)
+{
+	char target[PATH_MAX];
+	struct fs_at at;
+	ssize_t n;
+	int e = fs_req_end(r);
+
+	if (e < 0)
+		return e;
+	e = fs_get(r->s, r->h.nodeid, &at);
+	n = e < 0 ? e : read_link(r->s, &at, target, sizeof(target) - 1);
+	fs_put(r->s, &at);
+	return n < 0 ? (int)n : fs_req_put(r, target, (size_t)n);
+}
+
+/* By its name, in its folder; the one that is found there is looked at after. */
+static int link_by_name(struct fs_server *s, struct fs_inode *ino, int dir_fd,
+			const char *name)
+{
+	auto_fd int own = -1;
+	struct fs_inode *parent = NULL;
+	char old[FS_NAME_LEN];
+	int fd, r = 0;
+
+	fs_lock(s);
+	if (ino->names) {
+		parent = ino->names->parent;
+		parent->refs++;
+		memcpy(old, ino->names->s, ino->names->len + 1);
+	}
+	fs_unlock(s);
+	if (!parent)
+		return -ESTALE;
+	fd = fs_walk_dir(s, parent, &own);
+	if (fd < 0)
+		r = fd;
+	else if (linkat(fd, old, dir_fd, name, 0) < 0)
+		r = -errno;
+	fs_drop(s, parent);
+	return r;
+}
+
+/*
+ * By its descriptor, if the kernel lets us: that needs Linux 6.10 or a
+ * capability, and is ENOENT otherwise.
+ */
+static int link_in(struct fs_server *s, struct fs_at *at, int dir_fd,
+		   const char *name)
+{
+	if (S_ISDIR(at->ino->type))
+		return -EPERM;
+	if (linkat(at->fd, "", dir_fd, name, AT_EMPTY_PATH) == 0)
+		return 0;
+	if (errno != ENOENT)
+		return -errno;
+	return link_by_name(s, at->ino, dir_fd, name);
+}
+
+/* Answer with the new name, which stands for @ino if nobody meddled. */
+static int linked(struct fs_req *r, const struct making *m, const char *name,
+		  const struct fs_inode *ino)
+{
+	struct fuse_entry_out out;
+	struct fs_inode *other = NULL;
+	int e = fs_entry_find(r->s, m->dir.ino, name, &out);
+
+	if (e < 0)
+		return e;
+	if (out.nodeid == ino->id)
+		return fs_req_put(r, &out, sizeof(out));
+	(void)unlinkat(m->fd, name, 0);
+	if (fs_find(r->s, out.nodeid, &other) == 0)
+		fs_entry_unknow(r->s, other);
+	return -ESTALE;
+}
+
+int fs_op_link(struct fs_req *r)
+{
+	struct fs_at at = { .fd = -1 };
+	struct fuse_link_in in;
+	char name[FS_NAME_LEN];
+	struct making m;
+	int e = fs_req_get(r, &in, sizeof(in));
+
+	if (e == 0)
+		e = fs_req_name(r, name);
+	if (e == 0)
+		e = fs_req_end(r);
+	if (e == 0)
+		e = fs_req_needs(r, sizeof(struct fuse_entry_out));
+	if (e < 0)
+		return e;
+	e = begin(r, r->h.nodeid, &m);
+	if (e == 0)
+		e = fs_get(r->s, in.oldnodeid, &at);
+	if (e == 0)
+		e = link_in(r->s, &at, m.fd, name);
+	if (e == 0)
+		e = linked(r, &m, name, at.ino);
+	fs_put(r->s, &at);
+	end(r, &m);
+	return e;
+}

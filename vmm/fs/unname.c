@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * vmm/fs/unname.c - operations that take names away: UNLINK, RMDIR, RENAME
+ *
+ * How it works.  The guest may go on using a file whose last name it removed.
+ * So before a name goes, what it stands for is looked at, and if the guest
+ * knows it by no other name and does not have it open, its descriptor is
+ * pinned.  If the name stays after all the pin goes.
+ */
+#include <errno.h>
+#include <linux/fs.h>
+#include <stdio.h>
+
+#include "vmm/fs/ops.h"
+#include "vmm/fs/walk.h"
+
+#define RENAME_KNOWN (RENAME_NOREPLACE | RENAME_EXCHANGE | RENAME_WHITEOUT)
+
+/**
+ * struct place - A name in a folder, and what it stands for
+ * @dir:	The folder
+ * @name:	The name
+ * @fd:		Descriptor of @dir
+ * @own:	@fd if it is to be closed, else -1
+ * @at:		What is there, if the guest knows it
+ * @pinned:	It was pinned for this
+ */
+struct place {
+	struct fs_inode *dir;
+	const char *name;
+	int fd;
+	int own;
+	struct fs_at at;
+	bool pinned;
+};
+
+static void place_done(struct fs_server *s, struct place *p)
+{
+	fs_put(s, &p->at);
+	base_closep(&p->own);
+	if (p->dir)
+		fs_drop(s, p->dir);
+}
+
+/* place_done() is due in any case. */
+static int place_init(struct fs_server *s, uint64_t nodeid, const char *name,
+		      struct place *p)
+{
+	int r;
+
+	*p = (struct place){ .name = name, .fd = -1, .own = -1 };
+	p->at.fd = -1;
+	r = fs_find(s, nodeid, &p->dir);
+	if (r == 0)
+		r = p->fd = fs_walk_dir(s, p->dir, &p->own);
+	return r < 0 ? r : 0;
+}
+
+/* Find out what is there; @p->at.ino stays NULL if the guest does not know. */
+static int look(struct fs_server *s, struct place *p)
+{
+	struct fs_inode *ino = NULL;
+	struct fs_ident ident;
+	int r = fs_ident_get(s, p->fd, p->name, &ident);
+
+	if (r == -ENOENT)
+		return 0; /* whoever needs it says so */
+	if (r < 0)
+		return r == -EXDEV ? -EBUSY : r;
+	fs_lock(s);
+	ino = fs_inode_known(s, &ident);
+	if (ino)
+		ino->refs++;
+	fs_unlock(s);
+	p->at.ino = ino;
+	return 0;
+}
+
+/* The lock is held: whether @p's name is all that leads to its inode. */
+static bool last_way(const struct place *p)
+{
+	const struct fs_inode *ino = p->at.ino;
+
+	return !ino->pinned && ino->nlookup && list_empty(&ino->handles) &&
+	       !(ino->names && ino->names->next);
+}
+
+static int pin(struct fs_server *s, struct place *p)
+{
+	struct fs_inode *ino = p->at.ino;
+	bool needed;
+	int r = 0;
+
+	if (!ino)
+		return 0;
+	fs_lock(s);
+	needed = last_way(p);
+	fs_unlock(s);
+	if (!needed)
+		return 0;
+	r = fs_reach(s, ino, &p->at);
+	/* The host was quicker: then it is lost already. */
+	if (r == -ESTALE || !p->at.shared)
+		return 0;
+	if (r < 0)
+		return r;
+	fs_lock(s);
+	if (!ino->pinned) {
+		r = fs_inode_pin(s, ino);
+		p->pinned = r == 0;
+	}
+	fs_unlock(s);
+	return r;
+}
+
+/* The name is gone, or else it is not and all is as before. */
+static void settle(struct fs_server *s, struct place *p, bool gone)
+{
+	struct fs_inode *ino = p->at.ino;
+
+	if (!ino)
+		return;
+	fs_lock(s);
+	if (gone)
+		fs_inode_gone(s, ino, p->dir, p->name);
+	if (p->pinned && (!gone || ino->names))
+		fs_inode_unpin(s, ino);
+	fs_unlock(s);
+}
+
+static int remove_name(struct fs_req *r, int flags)
+{
+	struct fs_server *s = r->s;
+	char name[FS_NAME_LEN];
+	struct place p;
+	int e = fs_req_name(r, name);
+
+	if (e == 0)
+		e = fs_req_end(r);
+	if (e < 0)
+		return e;
+	e = place_init(s, r->h.nodeid, name, &p);
+	if (e == 0)
+		e = look(s, &p);
+	if (e == 0)
+		e = pin(s, &p);
+	if (e == 0) {
+		e = unlinkat(p.fd, name, flags) < 0 ? -errno : 0;
+		settle(s, &p, e == 0);
+	}
+	place_done(s, &p);
+	return e;
+}
+
+int fs_op_unlink(struct fs_req *r)
+{
+	return remove_name(r, 0);
+}
+
+int fs_op_rmdir(struct fs_req *r)
+{
+	return remove_name(r, AT_REMOVEDIR);
+}
+
+/* The lock is held. A name that cannot be noted is looked up once more. */
+static void moved(struct fs_server *s, const struct place *from,
+		  const struct place *to)
+{
+	struct fs_inode *ino = from->at.ino;
+
+	if (!ino)
+		return;
+	fs_inode_gone(s, ino, from->dir, from->name);
+	if (fs_inode_seen(s, ino, to->dir, to->name) < 0)
+		fs_inode_gone(s, ino, to->dir, to->name);
+}
+
+static void renamed(struct fs_server *s, struct place *from, struct place *to,
+		    unsigned int flags)
+{
+	/* Two names of one file: nothing happens, says POSIX. */
+	if (from->at.ino && from->at.ino == to->at.ino) {
+		settle(s, to, false);
+		return;
+	}
+	if (!(flags & RENAME_EXCHANGE))
+		settle(s, to, true);
+	fs_lock(s);
+	if (flags & RENAME_EXCHANGE)
+		moved(s, to, from);
+	moved(s, from, to);
+	fs_unlock(s);
+}
+
+static int do_rename(struct fs_server *s, struct place *from, struct place *to,
+		     unsigned int flags)
+{
+	int r = look(s, from);
+
+	if (r == 0)
+		r = look(s, to);
+	if (r == 0 && !(flags & (RENAME_EXCHANGE | RENAME_NOREPLACE)) &&
+	    from->at.ino != to->at.ino)
+		r = pin(s, to);
+	if (r < 0)
+		return r;
+	if (renameat2(from->fd, from->name, to->fd, to->name, flags) < 0)
+		r = -errno;
+	if (r < 0)
+		settle(s, to, false);
+	else
+		renamed(s, from, to, flags);
+	return r;
+}
+
+static int rename_request(struct fs_req *r, uint64_t newdir, unsigned int flags)
+{
+	struct place from = { .own = -1, .at.fd = -1 };
+	struct place to = { .own = -1, .at.fd = -1 };
+	char old[FS_NAME_LEN], new[FS_NAME_LEN];
+	int e = fs_req_name(r, old);
+
+	if (e == 0)
+		e = fs_req_name(r, new);
+	if (e == 0)
+		e = fs_req_end(r);
+	if (e < 0)
+		return e;
+	if (flags & ~RENAME_KNOWN)
+		return -EINVAL;
+	e = place_init(r->s, r->h.nodeid, old, &from);
+	if (e == 0)
+		e = place_init(r->s, newdir, new, &to);
+	if (e == 0)
+		e = do_rename(r->s, &from, &to, flags);
+	place_done(r->s, &to);
+	place_done(r->s, &from);
+	return e;
+}
+
+int fs_op_rename(struct fs_req *r)
+{
+	struct fuse_rename_in in;
+	int e = fs_req_get(r, &in, sizeof(in));
+
+	return e < 0 ? e : rename_request(r, in.newdir, 0);
+}
+
+int fs_op_rename2(struct fs_req *r)
+{
+	struct fuse_rename2_in in;
+	int e = fs_req_get(r, &in, sizeof(in));
+
+	return e < 0 ? e : rename_request(r, in.newdir, in.flags);
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * vmm/fs/xattr.c - extended attributes
+ *
+ * Of the host's files the guest has user.* alone: all others mean something to
+ * the host.  In a mapped tree it has user.*, but for our own, security.* and
+ * trusted.*, which are kept under MAPPED_XATTR.  POSIX ACLs it has not: a guest
+ * that was shown one would want it to be obeyed (docs/devices/fs.md).
+ */
+#include <errno.h>
+#include <limits.h>
+#include <linux/limits.h>
+#include <string.h>
+#include <sys/xattr.h>
+
+#include "vmm/fs/ops.h"
+#include "vmm/fs/owner.h"
+#include "vmm/fs/walk.h"
+
+#define KEPT_LEN (sizeof(MAPPED_XATTR) - 1)
+
+static bool begins(const char *name, const char *with)
+{
+	return strncmp(name, with, strlen(with)) == 0;
+}
+
+/*
+ * The host's name of the guest's @name.
+ *
+ * Return: 0; -EOPNOTSUPP if there is no such attribute; -ERANGE if it would be
+ * too long
+ */
+static int host_name(const struct fs_server *s, const char *name,
+		     char ret[XATTR_NAME_MAX + 1])
+{
+	bool kept = fs_is_mapped(s) && mapped_xattr_kept(name) &&
+		    !begins(name, "system.");
+	size_t len = strlen(name);
+
+	if (!kept && !begins(name, "user."))
+		return -EOPNOTSUPP;
+	if (fs_is_mapped(s) && begins(name, MAPPED_PREFIX))
+		return -EOPNOTSUPP;
+	if (len + (kept ? KEPT_LEN : 0) > XATTR_NAME_MAX)
+		return -ERANGE;
+	if (kept)
+		memcpy(ret, MAPPED_XATTR, KEPT_LEN);
+	memcpy(ret + (kept ? KEPT_LEN : 0), name, len + 1);
+	return 0;
+}
+
+/* Return: 0 and the host's name; else what to answer */
+static int read_name(struct fs_req *r, char ret[XATTR_NAME_MAX + 1])
+{
+	char name[XATTR_NAME_MAX + 1];
+	int n = fs_req_string(r, name, sizeof(name));
+
+	if (n == -ENAMETOOLONG)
+		return -ERANGE;
+	if (n < 0)
+		return n;
+	return n == 0 ? -EINVAL : host_name(r->s, name, ret);
+}
+
+/* As sizes go: 0 asks how much there is, and too little is ERANGE. */
+static int answer(struct fs_req *r, const void *value, size_t len, size_t room)
+{
+	struct fuse_getxattr_out out = { .size = (uint32_t)len };
+
+	if (room == 0)
+		return fs_req_put(r, &out, sizeof(out));
+	return len > room ? -ERANGE : fs_req_put(r, value, len);
+}
+
+int fs_op_getxattr(struct fs_req *r)
+{
+	char name[XATTR_NAME_MAX + 1];
+	auto_free uint8_t *value = NULL;
+	struct fuse_getxattr_in in;
+	struct fs_at at;
+	ssize_t n = 0;
+	size_t cap;
+	int e = fs_req_get(r, &in, sizeof(in));
+
+	if (e == 0)
+		e = read_name(r, name);
+	if (e == 0)
+		e = fs_req_end(r);
+	if (e < 0)
+		return e;
+	cap = MIN(in.size, XATTR_SIZE_MAX);
+	value = malloc(cap ? cap : 1);
+	if (!value)
+		return -ENOMEM;
+	e = fs_get_open(r->s, r->h.nodeid, O_RDONLY, &at);
+	if (e == 0) {
+		n = fgetxattr(at.fd, name, value, cap);
+		e = n < 0 ? -errno : 0;
+	}
+	fs_put(r->s, &at);
+	return e < 0 ? e : answer(r, value, (size_t)n, in.size);
+}
+
+static int read_setxattr(struct fs_req *r, struct fuse_setxattr_in *in)
+{
+	bool ext =
+		atomic_load_explicit(&r->s->setxattr_ext, memory_order_relaxed);
+
+	*in = (struct fuse_setxattr_in){ 0 };
+	return fs_req_get(r, in,
+			  ext ? sizeof(*in) : FUSE_COMPAT_SETXATTR_IN_SIZE);
+}
+
+int fs_op_setxattr(struct fs_req *r)
+{
+	char name[XATTR_NAME_MAX + 1];
+	auto_free uint8_t *value = NULL;
+	struct fuse_setxattr_in in;
+	struct fs_at at;
+	int e = read_setxattr(r, &in);
+
+	if (e == 0)
+		e = read_name(r, name);
+	if (e < 0)
+		return e;
+	if (in.size > XATTR_SIZE_MAX)
+		return -E2BIG;
+	if (in.flags & ~(uint32_t)(XATTR_CREATE | XATTR_REPLACE))
+		return -EINVAL;
+	value = malloc(in.size ? in.size : 1);
+	if (!value)
+		return -ENOMEM;
+	e = fs_req_last(r, value, in.size);
+	if (e < 0)
+		return e;
+	e = fs_get_open(r->s, r->h.nodeid, O_RDONLY, &at);
+	if (e == 0)
+		e = fsetxattr(at.fd, name, value, in.size, (int)in.flags) < 0
+			    ? -errno
+			    : 0;
+	fs_put(r->s, &at);
+	return e;
+}
+
+int fs_op_removexattr(struct fs_req *r)
+{
+	char name[XATTR_NAME_MAX + 1];
+	struct fs_at at;
+	int e = read_name(r, name);
+
+	if (e == 0)
+		e = fs_req_end(r);
+	if (e < 0)
+		return e;
+	e = fs_get_open(r->s, r->h.nodeid, O_RDONLY, &at);
+	if (e == 0)
+		e = fremovexattr(at.fd, name) < 0 ? -errno : 0;
+	fs_put(r->s, &at);
+	return e;
+}
+
+/* The host's @name as the guest has it, or NULL if it is none of its own. */
+static const char *guest_name(const struct fs_server *s, const char *name)
+{
+	char host[XATTR_NAME_MAX + 1];
+
+	if (fs_is_mapped(s) && begins(name, MAPPED_XATTR)) {
+		name += KEPT_LEN;
+		return host_name(s, name, host) == 0 ? name : NULL;
+	}
+	return host_name(s, name, host) == 0 && begins(name, "user.") ? name
+								      : NULL;
+}
+
+/* In place: no name gets longer. Return: bytes of the guest's list */
+static size_t to_guest(const struct fs_server *s, char *list, size_t len)
+{
+	size_t out = 0, n;
+
+	for (size_t at = 0; at < len; at += n) {
+		const char *name;
+
+		n = strlen(list + at) + 1;
+		name = guest_name(s, list + at);
+		if (!name)
+			continue;
+		memmove(list + out, name, strlen(name) + 1);
+		out += strlen(list + out) + 1;
+	}
+	return out;
+}
+
+int fs_op_listxattr(struct fs_req *r)
+{
+	auto_free char *list = NULL;
+	struct fuse_getxattr_in in;
+	struct fs_at at;
+	ssize_t n = 0;
+	int e = fs_req_last(r, &in, sizeof(in));
+
+	if (e < 0)
+		return e;
+	list = malloc(XATTR_LIST_MAX);
+	if (!list)
+		return -ENOMEM;
+	e = fs_get_open(r->s, r->h.nodeid, O_RDONLY, &at);
+	if (e == 0) {
+		n = flistxattr(at.fd, list, XATTR_LIST_MAX);
+		e = n < 0 ? -errno : 0;
+	}
+	fs_put(r->s, &at);
+	if (e == -EOPNOTSUPP) /* it has none, and can have none */
+		e = (int)(n = 0);
+	if (e < 0)
+		return e;
+	return answer(r, list, to_guest(r->s, list, (size_t)n), in.size);
+}
