@@ -17,7 +17,7 @@
 #define QUOTE_MAX      64
 #define FD_MAX         (1u << 20)
 #define FIRST_FD       3 /* after those of stdio */
-#define KEEP_MAX       (CONFIG_CONTROLS_MAX + 8)
+#define KEEP_MAX       (CONFIG_CONTROLS_MAX + SHARES_MAX + 8)
 
 /**
  * struct option - One line of --help
@@ -163,6 +163,24 @@ static int take_control(struct config *c, const char *v, struct err *e)
 	return take_end("--control", v, &c->control[c->n_controls++], e);
 }
 
+static int take_fs(struct config *c, const char *v, struct err *e)
+{
+	struct share_opt s;
+	int r;
+
+	if (c->n_shares == SHARES_MAX)
+		return err_set(e, -ERANGE, "--fs: more than %u of them",
+			       SHARES_MAX);
+	r = share_opt_parse(v, &s, e);
+	for (unsigned int i = 0; r == 0 && i < c->n_shares; i++)
+		if (strcmp(c->share[i].tag, s.tag) == 0)
+			r = err_set(e, -EINVAL, "--fs: tag=%s is given twice",
+				    s.tag);
+	if (r == 0)
+		c->share[c->n_shares++] = s;
+	return r;
+}
+
 static int take_lifeline(struct config *c, const char *v, struct err *e)
 {
 	return take_fd_number("--lifeline", v, &c->lifeline_fd, e);
@@ -204,6 +222,10 @@ static const struct option options[] = {
 	  "keep the last 64K of the console, or print it", take_console },
 	{ "--control", "PATH|fd=N", "control socket; may be given 8 times",
 	  take_control },
+	{ "--fs", "tag=T,dir=D|fd=N[,...]",
+	  "share a folder: ro, cache=auto|always|never, owner=host|mapped,\n"
+	  "                           uid=N, gid=N, queues=N; up to 16 times",
+	  take_fs },
 	{ "--lifeline", "fd=N", "end the VM at its end of file",
 	  take_lifeline },
 	{ "--help", NULL, "print this", take_help },
@@ -321,6 +343,8 @@ static int check_fds(const struct config *c, struct err *e)
 		r = check_fd("--lifeline", c->lifeline_fd, e);
 	for (unsigned int i = 0; r == 0 && i < c->n_controls; i++)
 		r = check_fd("--control", c->control[i].fd, e);
+	for (unsigned int i = 0; r == 0 && i < c->n_shares; i++)
+		r = check_fd("--fs", c->share[i].fd, e);
 	return r;
 }
 
@@ -335,6 +359,8 @@ static void close_others(const struct config *c)
 	keep[n++] = c->lifeline_fd;
 	for (unsigned int i = 0; i < c->n_controls; i++)
 		keep[n++] = c->control[i].fd;
+	for (unsigned int i = 0; i < c->n_shares; i++)
+		keep[n++] = c->share[i].fd;
 	jail_close_others(FIRST_FD, keep, n);
 }
 
@@ -377,6 +403,8 @@ int config_open(struct config *c, struct err *e)
 	if (r == 0)
 		r = open_file("--console", &c->console,
 			      O_RDWR | O_CREAT | O_NOFOLLOW, e);
+	for (unsigned int i = 0; r == 0 && i < c->n_shares; i++)
+		r = share_opt_open(&c->share[i], e);
 	return r == 0 ? open_sockets(c, e) : r;
 }
 
@@ -396,6 +424,9 @@ void config_close(struct config *c)
 	close_end(&c->vsock);
 	for (unsigned int i = 0; i < c->n_controls; i++)
 		close_end(&c->control[i]);
+	for (unsigned int i = 0; i < c->n_shares; i++)
+		if (c->share[i].fd >= 0)
+			(void)close(take_fd(&c->share[i].fd));
 }
 
 int config_help(FILE *f)

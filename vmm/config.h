@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "common/err.h"
+#include "vmm/share_opt.h"
 
 #define CONFIG_CPUS_MAX     32u
 #define CONFIG_MEMORY_MIN   (64ull << 20)
@@ -40,6 +41,8 @@ struct config {
 	struct config_end vsock;
 	struct config_end control[CONFIG_CONTROLS_MAX];
 	unsigned int n_controls;
+	struct share_opt share[SHARES_MAX];
+	unsigned int n_shares;
 	const char *cmdline;
 	unsigned int cpus;
 	uint64_t memory;

@@ -6,6 +6,7 @@
 #include "vmm/connector.h"
 #include "vmm/ctl.h"
 #include "vmm/devices.h"
+#include "vmm/shares.h"
 #include "vmm/virtio/vsock.h"
 #include "vmm/vm.h"
 
@@ -18,7 +19,7 @@ static int add_mmio(struct vm *vm, const struct fdt_device *d,
 	return bus_add(&vm->mmio, &r, e);
 }
 
-static int connect_pin(struct vm *vm, enum vm_pin pin, struct err *e)
+static int connect_pin(struct vm *vm, unsigned int pin, struct err *e)
 {
 	int r = irq_init(&vm->irq[pin], e);
 
@@ -123,32 +124,42 @@ static int connect_kicks(struct vm *vm, const struct virtio_mmio *m,
 	return r;
 }
 
-static int init_vsock(struct vm *vm, struct err *e)
+int devices_add_virtio(struct vm *vm, struct virtio_mmio *m,
+		       struct virtio_dev *vd, unsigned int pin, struct err *e)
 {
+	const uint64_t at = pin - VM_PIN_VSOCK;
 	const struct fdt_device d = { .kind = FDT_VIRTIO,
-				      .base = ARCH_MMIO_VIRTIO,
+				      .base = ARCH_MMIO_VIRTIO +
+					      at * ARCH_MMIO_STRIDE,
 				      .len = VIRTIO_MMIO_LEN,
-				      .pin = VM_PIN_VSOCK };
-	struct vsock_config vc = { .loop = &vm->loop,
-				   .hold_port = WIRE_PORT_AGENT,
-				   .bell_port = WIRE_PORT_BELL,
-				   .bell = on_bell,
-				   .ctx = vm };
-	struct virtio_mmio *m = &vm->vsock_mmio;
-	int r = connect_pin(vm, VM_PIN_VSOCK, e);
+				      .pin = (int)pin };
+	int r = connect_pin(vm, pin, e);
 
 	if (r == 0)
-		r = open_vsock(vm, &vc, e);
-	if (r == 0)
-		r = vsock_new(&vc, &vm->vsock, e);
-	if (r == 0)
-		r = virtio_mmio_init(m, vsock_dev(vm->vsock), &vm->mem,
-				     &vm->irq[VM_PIN_VSOCK], e);
+		r = virtio_mmio_init(m, vd, &vm->mem, &vm->irq[pin], e);
 	if (r == 0)
 		r = add_mmio(vm, &d, &virtio_mmio_bus_ops, m, e);
 	if (r == 0)
 		r = connect_kicks(vm, m, d.base, e);
 	return r == 0 ? virtio_mmio_start(m, &vm->loop, e) : r;
+}
+
+static int init_vsock(struct vm *vm, struct err *e)
+{
+	struct vsock_config vc = { .loop = &vm->loop,
+				   .fds_taken = shares_fds(vm),
+				   .hold_port = WIRE_PORT_AGENT,
+				   .bell_port = WIRE_PORT_BELL,
+				   .bell = on_bell,
+				   .ctx = vm };
+	int r = open_vsock(vm, &vc, e);
+
+	if (r == 0)
+		r = vsock_new(&vc, &vm->vsock, e);
+	return r == 0 ? devices_add_virtio(vm, &vm->vsock_mmio,
+					   vsock_dev(vm->vsock), VM_PIN_VSOCK,
+					   e)
+		      : r;
 }
 
 int devices_init(struct vm *vm, struct err *e)
@@ -161,11 +172,12 @@ int devices_init(struct vm *vm, struct err *e)
 		r = init_vmgenid(vm, e);
 	if (r == 0 && vm->cfg->vsock.fd >= 0)
 		r = init_vsock(vm, e);
-	return r;
+	return r == 0 ? shares_init(vm, e) : r;
 }
 
 void devices_done(struct vm *vm)
 {
+	shares_done(vm);
 	if (vm->vsock_mmio.vd)
 		virtio_mmio_done(&vm->vsock_mmio);
 	vsock_free(vm->vsock);

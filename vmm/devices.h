@@ -6,6 +6,8 @@
 #include "common/err.h"
 
 struct vm;
+struct virtio_dev;
+struct virtio_mmio;
 
 /**
  * devices_init() - Make every device of @vm
@@ -14,6 +16,15 @@ struct vm;
  * Return: 0 or -errno with a sentence; devices_done() cleans up either way
  */
 MUST_CHECK int devices_init(struct vm *vm, struct err *e);
+
+/**
+ * devices_add_virtio() - Registers, interrupt and notifications of @vd
+ * @m:		Not used before; the caller calls virtio_mmio_done()
+ * @pin:	One of enum vm_pin, from VM_PIN_VSOCK on; it says where too
+ */
+MUST_CHECK int devices_add_virtio(struct vm *vm, struct virtio_mmio *m,
+				  struct virtio_dev *vd, unsigned int pin,
+				  struct err *e);
 
 /** devices_done() - Context: no vCPU runs */
 void devices_done(struct vm *vm);

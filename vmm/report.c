@@ -11,7 +11,7 @@
 
 #define KEY_MAX 40
 
-static const char *const pin_names[VM_PINS] = {
+static const char *const pin_names[VM_PIN_SHARE] = {
 	[VM_PIN_VMGENID] = "irq_vmgenid",
 	[VM_PIN_VSOCK] = "irq_vsock",
 };
@@ -68,11 +68,22 @@ static void add_vsock(struct vm *vm, struct ctl_out *o)
 	ctl_add_u64(o, "stage_first_byte", s.first_byte_ns);
 }
 
+static void add_shares(struct vm *vm, struct ctl_out *o)
+{
+	struct shares_stats s;
+
+	shares_stats(vm, &s);
+	ctl_add_u64(o, "fs_shares", vm->cfg->n_shares);
+	ctl_add_u64(o, "fs_requests", s.served);
+	ctl_add_u64(o, "fs_busy", s.n_busy);
+	ctl_add_u64(o, "fs_broken", s.n_broken);
+}
+
 void report_stats(struct vm *vm, struct ctl_out *o)
 {
 	ctl_begin(o, "ok");
 	add_exits(vm, o);
-	for (int i = 0; i < VM_PINS; i++)
+	for (int i = 0; i < VM_PIN_SHARE; i++)
 		ctl_add_u64(o, pin_names[i],
 			    atomic_load_explicit(&vm->irq[i].raised,
 						 memory_order_relaxed));
@@ -84,4 +95,5 @@ void report_stats(struct vm *vm, struct ctl_out *o)
 		ctl_add_u64(o, key, stat_stage_ns(vm->stages, i));
 	}
 	add_vsock(vm, o);
+	add_shares(vm, o);
 }

@@ -105,7 +105,8 @@ static int build_machine(struct vm *vm, struct err *e)
 static int build(struct vm *vm, struct err *e)
 {
 	const struct arch_config ac = { .n_cpus = vm->cfg->cpus,
-					.n_pins = VM_PINS };
+					.n_pins = VM_PIN_SHARE +
+						  vm->cfg->n_shares };
 	struct arch_initrd initrd;
 	int r = loop_init(&vm->loop, e);
 

@@ -12,16 +12,20 @@
 #include "vmm/kvm/vcpu.h"
 #include "vmm/machine.h"
 #include "vmm/run.h"
+#include "vmm/shares.h"
 #include "vmm/virtio/mmio.h"
 
-#define VM_DEVICES_MAX 8
+#define VM_DEVICES_MAX (8 + SHARES_MAX)
 
-/* Interrupt pins; the machine has as many as there are devices with one. */
+/* Interrupt pins; the machine has as many as it has devices with one. */
 enum vm_pin {
 	VM_PIN_VMGENID,
 	VM_PIN_VSOCK,
-	VM_PINS
+	VM_PIN_SHARE, /* of the first */
+	VM_PINS = VM_PIN_SHARE + SHARES_MAX
 };
+_Static_assert(VM_PINS <= ARCH_PINS_MAX, "the interrupt controller's pins");
+_Static_assert(VM_DEVICES_MAX <= FDT_DEVICES_MAX, "the device tree's nodes");
 
 struct config;
 struct ctl_server;
@@ -34,6 +38,7 @@ struct vsock;
  * @dev:	@n_dev nodes of the device tree
  * @n_vcpus:	Made so far
  * @vsock:	NULL if there is none, then @vsock_mmio is not used
+ * @share:	As many as @cfg says
  * @ready:	The bell has rung
  * @panic_seen:	@panic_timer was set once
 
@@ -54,6 +59,7 @@ struct vm {
 	struct irq irq[VM_PINS];
 	struct vsock *vsock;
 	struct virtio_mmio vsock_mmio;
+	struct share share[SHARES_MAX];
 	struct fdt_device dev[VM_DEVICES_MAX];
 	unsigned int n_dev;
 	struct vcpu vcpu[VCPU_MAX];

@@ -108,6 +108,34 @@ START_TEST(each_bad_option_is_refused_by_name)
 		{ "--kernel=", "--kernel" },
 		{ "--boot-config b", "--agent" },
 		{ "--boot-config fd=3", "--agent" },
+		{ "--fs=", "'' is no word" },
+		{ "--fs dir=/", "tag is missing" },
+		{ "--fs tag=,dir=/", "1 to 36 bytes, not 0" },
+		{ "--fs tag=0123456789012345678901234567890123456,dir=/",
+		  "1 to 36 bytes, not 37" },
+		{ "--fs tag=t", "one of dir=PATH and fd=N" },
+		{ "--fs tag=t,dir=/,fd=3", "one of dir=PATH and fd=N" },
+		{ "--fs tag=t,dir=", "path has 1 to" },
+		{ "--fs tag=t,fd=x", "fd" },
+		{ "--fs tag=t,fd=-1", "fd" },
+		{ "--fs tag=t,fd", "fd needs a value" },
+		{ "--fs tag=t,dir=/,ro=1", "ro takes no value" },
+		{ "--fs tag=t,dir=/,ro,ro", "ro is given twice" },
+		{ "--fs tag=t,tag=u,dir=/", "tag is given twice" },
+		{ "--fs tag=t,dir=/,", "'' is no word" },
+		{ "--fs tag=t,dir=/,dax", "'dax' is no word" },
+		{ "--fs tag=t,dir=/,window=1G", "'window' is no word" },
+		{ "--fs tag=t,dir=/,quota=1G", "'quota' is no word" },
+		{ "--fs tag=t,dir=/,locks", "'locks' is no word" },
+		{ "--fs tag=t,dir=/,cache=writeback", "not 'writeback'" },
+		{ "--fs tag=t,dir=/,owner=me", "not 'me'" },
+		{ "--fs tag=t,dir=/,uid=4294967295", "uid" },
+		{ "--fs tag=t,dir=/,gid=x", "gid" },
+		{ "--fs tag=t,dir=/,owner=mapped,uid=1", "for owner=host" },
+		{ "--fs tag=t,dir=/,owner=mapped,gid=1", "for owner=host" },
+		{ "--fs tag=t,dir=/,queues=0", "queues" },
+		{ "--fs tag=t,dir=/,queues=8", "queues" },
+		{ "--fs tag=t,dir=/ --fs tag=t,dir=/tmp", "t is given twice" },
 		{ "--control a --control b --control c --control d --control "
 		  "e --control f --control g --control h --control i",
 		  "--control" },
@@ -124,6 +152,58 @@ START_TEST(each_bad_option_is_refused_by_name)
 			      bad[i].line, e.msg);
 		ck_assert_ptr_null(strchr(e.msg, '\n'));
 	}
+}
+END_TEST
+
+START_TEST(shares_are_read_word_by_word)
+{
+	struct config c;
+	struct err e;
+
+	ck_assert_int_eq(parse("--fs tag=a,dir=/a/b=c "
+			       "--fs ro,queues=7,fd=5,cache=never,uid=1000,"
+			       "gid=4294967294,owner=host,tag=b "
+			       "--fs=cache=always,owner=mapped,tag=c,dir=d",
+			       &c, &e),
+			 0);
+	ck_assert_uint_eq(c.n_shares, 3);
+	ck_assert_str_eq(c.share[0].tag, "a");
+	ck_assert_uint_eq(c.share[0].dir_len, 6);
+	ck_assert_mem_eq(c.share[0].dir, "/a/b=c", 6);
+	ck_assert_int_eq(c.share[0].fd, -1);
+	ck_assert(!c.share[0].ro);
+	ck_assert_int_eq(c.share[0].cache, FS_CACHE_AUTO);
+	ck_assert_int_eq(c.share[0].owner, FS_OWNER_HOST);
+	ck_assert_uint_eq(c.share[0].queues, 1);
+	ck_assert_str_eq(c.share[1].tag, "b");
+	ck_assert_ptr_null(c.share[1].dir);
+	ck_assert_int_eq(c.share[1].fd, 5);
+	ck_assert(c.share[1].ro);
+	ck_assert_int_eq(c.share[1].cache, FS_CACHE_NEVER);
+	ck_assert_uint_eq(c.share[1].uid, 1000);
+	ck_assert_uint_eq(c.share[1].gid, UINT32_MAX - 1);
+	ck_assert_uint_eq(c.share[1].queues, 7);
+	ck_assert_int_eq(c.share[2].cache, FS_CACHE_ALWAYS);
+	ck_assert_int_eq(c.share[2].owner, FS_OWNER_MAPPED);
+}
+END_TEST
+
+START_TEST(sixteen_shares_are_taken_and_no_more)
+{
+	char line[512] = "";
+	struct config c;
+	struct err e;
+
+	for (unsigned int i = 0; i <= SHARES_MAX; i++) {
+		size_t len = strlen(line);
+
+		ck_assert_int_eq(parse(line, &c, &e), 0);
+		ck_assert_uint_eq(c.n_shares, i);
+		(void)snprintf(line + len, sizeof(line) - len,
+			       " --fs=tag=%u,dir=/", i);
+	}
+	ck_assert_int_eq(parse(line, &c, &e), -ERANGE);
+	ck_assert_str_eq(e.msg, "--fs: more than 16 of them");
 }
 END_TEST
 
@@ -152,7 +232,7 @@ START_TEST(help_names_every_option)
 		"--kernel",  "--cpus",      "--memory",      "--cmdline",
 		"--initrd",  "--agent",     "--boot-config", "--vsock",
 		"--console", "--connector", "--control",     "--lifeline",
-		"--help",    "--version",
+		"--help",    "--version",   "--fs",
 	};
 	char *text = NULL;
 	size_t len = 0;
@@ -216,6 +296,10 @@ START_TEST(files_that_cannot_be_used_are_refused_by_name)
 		{ "--control /nofolder/s", -ENOENT, "--control" },
 		{ "--vsock /nofolder/s", -ENOENT, "--vsock" },
 		{ "--console /nofolder/c", -ENOENT, "--console" },
+		{ "--fs tag=t,dir=/nofolder", -ENOENT,
+		  "--fs: tag=t: cannot open '/nofolder'" },
+		{ "--fs tag=t,dir=/dev/null", -ENOTDIR, "neither a folder" },
+		{ "--fs tag=t,fd=79", -EINVAL, "descriptor 79 is not open" },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
@@ -246,9 +330,45 @@ START_TEST(descriptors_that_were_not_named_are_closed)
 }
 END_TEST
 
+/* How the descriptor of a file to share is open; whether it may not be. */
+START_TEST(file_is_shared_if_it_is_open_for_that)
+{
+	static const struct {
+		int flags;
+		int code;
+		const char *more;
+	} ways[] = {
+		{ O_RDWR, 0, "" },          { O_RDONLY, 0, ",ro" },
+		{ O_RDWR, 0, ",ro" },       { O_RDONLY, -EACCES, "" },
+		{ O_PATH, -EACCES, ",ro" }, { O_WRONLY, -EACCES, "" },
+	};
+	char path[] = "/tmp/hutch-config-XXXXXX", line[64];
+	int made = mkstemp(path);
+
+	ck_assert_int_ge(made, 0);
+	for (size_t i = 0; i < ARRAY_LEN(ways); i++) {
+		int fd = open(path, ways[i].flags | O_CLOEXEC);
+		struct opened o;
+
+		ck_assert_int_ge(fd, 0);
+		(void)snprintf(line, sizeof(line), "--fs tag=t,fd=%d%s", fd,
+			       ways[i].more);
+		o = open_with(line, NULL);
+		ck_assert_int_eq(o.code, ways[i].code);
+		(void)close(fd);
+	}
+	(void)snprintf(line, sizeof(line), "--fs tag=t,dir=%s", path);
+	ck_assert_int_eq(open_with(line, NULL).code, 0);
+	(void)close(made);
+	(void)unlink(path);
+}
+END_TEST
+
 CHECK_MAIN("config", defaults_are_small_and_connect_nothing,
 	   every_option_is_taken_in_both_spellings,
-	   each_bad_option_is_refused_by_name,
+	   each_bad_option_is_refused_by_name, shares_are_read_word_by_word,
+	   sixteen_shares_are_taken_and_no_more,
+	   file_is_shared_if_it_is_open_for_that,
 	   a_kernel_is_asked_for_but_not_by_help, help_names_every_option,
 	   files_that_cannot_be_used_are_refused_by_name,
 	   descriptors_that_were_not_named_are_closed)

@@ -54,7 +54,6 @@ static int status_of(enum jail_kind kind, const struct call *c)
 static const struct call forbidden[] = {
 	{ "open", SYS_open, { 0 } },
 	{ "openat", SYS_openat, { AT_FDCWD } },
-	{ "openat2", SYS_openat2, { AT_FDCWD } },
 	{ "creat", SYS_creat, { 0 } },
 	{ "open_by_handle_at", SYS_open_by_handle_at, { -1 } },
 	{ "memfd_create", SYS_memfd_create, { 0 } },
@@ -103,8 +102,11 @@ static const struct call forbidden[] = {
 	{ "mprotect exec", SYS_mprotect, { 0, 4096, PROT_EXEC } },
 };
 
-/* What one kind needs is not for the other. */
+/* What one kind needs is not for the others. */
 static const struct call forbidden_to_vcpu[] = {
+	{ "openat2", SYS_openat2, { AT_FDCWD } },
+	{ "pwritev", SYS_pwritev, { -1 } },
+	{ "unlinkat", SYS_unlinkat, { -1 } },
 	{ "epoll_ctl", SYS_epoll_ctl, { -1 } },
 	{ "accept4", SYS_accept4, { -1 } },
 	{ "recvmsg", SYS_recvmsg, { -1 } },
@@ -116,13 +118,43 @@ static const struct call forbidden_to_vcpu[] = {
 };
 
 static const struct call forbidden_to_loop[] = {
+	{ "openat2", SYS_openat2, { AT_FDCWD } },
+	{ "pwritev", SYS_pwritev, { -1 } },
+	{ "unlinkat", SYS_unlinkat, { -1 } },
 	{ "KVM_RUN", SYS_ioctl, { -1, KVM_RUN } },
 	{ "KVM_IRQFD", SYS_ioctl, { -1, KVM_IRQFD } },
 	{ "KVM_SET_GSI_ROUTING", SYS_ioctl, { -1, KVM_SET_GSI_ROUTING } },
 	{ "fcntl F_SETOWN", SYS_fcntl, { -1, F_SETOWN } },
 };
 
-static const struct call allowed_to_both[] = {
+static const struct call forbidden_to_fs[] = {
+	{ "epoll_ctl", SYS_epoll_ctl, { -1 } },
+	{ "accept4", SYS_accept4, { -1 } },
+	{ "sendmsg", SYS_sendmsg, { -1 } },
+	{ "sendto", SYS_sendto, { -1 } },
+	{ "read", SYS_read, { -1 } },
+	{ "KVM_RUN", SYS_ioctl, { -1, KVM_RUN } },
+	{ "FICLONE", SYS_ioctl, { -1, 0x40049409 } },
+	{ "chroot", SYS_chroot, { 0 } },
+	{ "fchdir", SYS_fchdir, { -1 } },
+	{ "umask", SYS_umask, { 0 } },
+	{ "fcntl F_SETOWN", SYS_fcntl, { -1, F_SETOWN } },
+	{ "fcntl F_SETLKW", SYS_fcntl, { -1, F_SETLKW } },
+};
+
+static const struct call allowed_to_fs[] = {
+	{ "openat2", SYS_openat2, { -1 } },
+	{ "preadv", SYS_preadv, { -1 } },
+	{ "pwritev", SYS_pwritev, { -1 } },
+	{ "getdents64", SYS_getdents64, { -1 } },
+	{ "statx", SYS_statx, { -1 } },
+	{ "renameat2", SYS_renameat2, { -1 } },
+	{ "unlinkat", SYS_unlinkat, { -1 } },
+	{ "fsync", SYS_fsync, { -1 } },
+	{ "close", SYS_close, { -1 } },
+};
+
+static const struct call allowed_to_all[] = {
 	{ "write", SYS_write, { -1 } },
 	{ "futex", SYS_futex, { 0, -1 } },
 	{ "getpid", SYS_getpid, { 0 } },
@@ -190,10 +222,18 @@ START_TEST(forbidden_calls_kill_a_vcpu_thread)
 }
 END_TEST
 
+START_TEST(forbidden_calls_kill_a_worker_of_a_share)
+{
+	all_die(JAIL_FS, forbidden, ARRAY_LEN(forbidden));
+	all_die(JAIL_FS, forbidden_to_fs, ARRAY_LEN(forbidden_to_fs));
+}
+END_TEST
+
 START_TEST(what_the_threads_live_from_is_let_through)
 {
-	all_live(JAIL_LOOP, allowed_to_both, ARRAY_LEN(allowed_to_both));
-	all_live(JAIL_VCPU, allowed_to_both, ARRAY_LEN(allowed_to_both));
+	for (int kind = 0; kind < JAIL_KINDS; kind++)
+		all_live(kind, allowed_to_all, ARRAY_LEN(allowed_to_all));
+	all_live(JAIL_FS, allowed_to_fs, ARRAY_LEN(allowed_to_fs));
 	all_live(JAIL_LOOP, allowed_to_loop, ARRAY_LEN(allowed_to_loop));
 	all_live(JAIL_VCPU, allowed_to_vcpu, ARRAY_LEN(allowed_to_vcpu));
 }
@@ -206,8 +246,8 @@ START_TEST(calls_of_another_abi_kill)
 					 0x40000000 + SYS_getpid,
 					 { 0 } };
 
-	all_die(JAIL_LOOP, &x32, 1);
-	all_die(JAIL_VCPU, &x32, 1);
+	for (int kind = 0; kind < JAIL_KINDS; kind++)
+		all_die(kind, &x32, 1);
 }
 END_TEST
 
@@ -308,6 +348,7 @@ END_TEST
 
 CHECK_MAIN("jail", forbidden_calls_kill_the_loop_thread,
 	   forbidden_calls_kill_a_vcpu_thread,
+	   forbidden_calls_kill_a_worker_of_a_share,
 	   what_the_threads_live_from_is_let_through, calls_of_another_abi_kill,
 	   a_kick_interrupts_a_jailed_vcpu_thread,
 	   dropping_leaves_no_capability_and_no_new_privileges,

@@ -21,7 +21,8 @@
 
 enum {
 	LOOP = 1,
-	VCPU = 2
+	VCPU = 2,
+	FS = 4
 };
 enum how {
 	ALWAYS,
@@ -54,7 +55,8 @@ static const struct {
 	const char *index;
 	const char *name;
 } kinds[] = { { LOOP, "JAIL_LOOP", "loop_code" },
-	      { VCPU, "JAIL_VCPU", "vcpu_code" } };
+	      { VCPU, "JAIL_VCPU", "vcpu_code" },
+	      { FS, "JAIL_FS", "fs_code" } };
 
 static int add(scmp_filter_ctx ctx, const struct rule *r)
 {

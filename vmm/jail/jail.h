@@ -9,6 +9,7 @@
 enum jail_kind {
 	JAIL_LOOP,
 	JAIL_VCPU,
+	JAIL_FS,
 	JAIL_KINDS
 };
 

@@ -347,17 +347,18 @@ static void on_timer(struct loop_timer *t)
 }
 
 /* Each connection costs a descriptor: leave some for the rest. */
-static unsigned int conns_limit(unsigned int wanted)
+static unsigned int conns_limit(const struct vsock_config *cfg)
 {
-	unsigned int n = wanted ? wanted : VSOCK_CONNS_DEFAULT;
+	unsigned int n = cfg->conns_max ? cfg->conns_max : VSOCK_CONNS_DEFAULT;
+	rlim_t others = (rlim_t)FDS_SPARE + cfg->fds_taken;
 	struct rlimit rl;
 
 	n = MIN(n, VSOCK_CONNS_MAX);
 	if (getrlimit(RLIMIT_NOFILE, &rl) < 0)
 		return n;
-	if (rl.rlim_cur < FDS_SPARE + CONNS_MIN)
+	if (rl.rlim_cur < others + CONNS_MIN)
 		return MIN(n, CONNS_MIN);
-	return (unsigned int)MIN((rlim_t)n, rl.rlim_cur - FDS_SPARE);
+	return (unsigned int)MIN((rlim_t)n, rl.rlim_cur - others);
 }
 
 static int make_table(struct vsock *v)
@@ -389,7 +390,7 @@ static void init_fields(struct vsock *v, const struct vsock_config *cfg)
 	v->reserve_fd = -1;
 	v->timer.fn = on_timer;
 	v->next_port = VSOCK_PORT_FIRST;
-	v->conns_max = conns_limit(cfg->conns_max);
+	v->conns_max = conns_limit(cfg);
 	v->guest_max = v->conns_max - v->conns_max / 4;
 	if (v->cfg.pool == 0)
 		v->cfg.pool = VSOCK_POOL_DEFAULT;

@@ -35,6 +35,7 @@ struct vsock;
  *		docs/devices/vsock.md); taken over as well; -1: they get RST
  * @conns_max:	Connections at once, of all kinds; 0: the default. Lowered to
  *		what RLIMIT_NOFILE leaves
+ * @fds_taken:	Descriptors of that limit which are for others
  * @pool:	Bytes that windows may grow by, in all; 0: the default
  * @hold_port:	CONNECTs to this guest port wait for the bell; 0: none wait
  * @bell_port:	A guest's connect to this host port is the bell; 0: no bell
@@ -47,6 +48,7 @@ struct vsock_config {
 	int listen_fd;
 	int connector_fd;
 	unsigned int conns_max;
+	unsigned int fds_taken;
 	size_t pool;
 	uint32_t hold_port;
 	uint32_t bell_port;

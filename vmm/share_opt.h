@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* vmm/share_opt.h - the value of --fs: a folder or file and how it is shared */
+#ifndef HUTCH_VMM_SHARE_OPT_H
+#define HUTCH_VMM_SHARE_OPT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/err.h"
+#include "vmm/fs/server.h"
+#include "vmm/virtio/fs.h"
+
+#define SHARES_MAX 16u
+
+/**
+ * struct share_opt - One --fs
+ * @tag:	What the guest mounts it by
+ * @dir:	Path as it stands on the command line, @dir_len bytes; NULL if
+ *		@fd was given
+ * @fd:		-1 until given or opened; then owned
+ * @queues:	Of requests
+ */
+struct share_opt {
+	char tag[VIRTIO_FS_TAG_MAX + 1];
+	const char *dir;
+	size_t dir_len;
+	int fd;
+	bool ro;
+	enum fs_cache cache;
+	enum fs_owner owner;
+	uint32_t uid;
+	uint32_t gid;
+	unsigned int queues;
+};
+
+/**
+ * share_opt_parse() - "tag=T,dir=D,ro,..."; touches nothing but @ret
+ * @v:		Borrowed as long as @ret is used
+ *
+ * Return: 0, or -EINVAL or -ERANGE with a sentence
+ */
+MUST_CHECK int share_opt_parse(const char *v, struct share_opt *ret,
+			       struct err *e);
+
+/**
+ * share_opt_open() - Open what was named, or check the descriptor
+ *
+ * A folder is opened as a place alone, a regular file for what the guest may
+ * do with it.
+ *
+ * Return: 0 or -errno with a sentence
+ */
+MUST_CHECK int share_opt_open(struct share_opt *s, struct err *e);
+
+#endif
