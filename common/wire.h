@@ -316,7 +316,8 @@ enum wire_error_kind {
 	WIRE_ERR_NOT_EXECUTABLE = 3, /* CLI: 126 */
 	WIRE_ERR_BAD_REQUEST = 4,    /* the client's mistake */
 	WIRE_ERR_LIMIT = 5,          /* a table is full; try again later */
-	WIRE_ERR_NO_PROCESS = 6      /* no process of that id */
+	WIRE_ERR_NO_PROCESS = 6,     /* no process of that id */
+	WIRE_ERR_BOOT = 7            /* the guest is not what was asked for */
 };
 
 /** struct msg_error - ERROR: le32 errno, le16 kind, le16 reserved, string */
@@ -332,7 +333,8 @@ enum wire_event_what {
 	WIRE_EVENT_PROCESS_STARTED = 3,
 	WIRE_EVENT_PROCESS_EXITED = 4,
 	WIRE_EVENT_OOM = 5, /* id, or "" if it is not known whose it was */
-	WIRE_EVENT_BUSY = 6
+	WIRE_EVENT_BUSY = 6,
+	WIRE_EVENT_BOOT_FAILED = 7 /* nothing will run here; text says why */
 };
 
 /* Value of BUSY. */
@@ -422,7 +424,11 @@ struct msg_stdin_ack {
 #define WIRE_MOUNT_NOSUID 0x2u
 #define WIRE_MOUNT_NODEV  0x4u
 #define WIRE_MOUNT_NOEXEC 0x8u
-#define WIRE_MOUNT_FLAGS  0xfu
+#define WIRE_MOUNT_FILE   0x10u /* of its root WIRE_MOUNT_ENTRY alone */
+#define WIRE_MOUNT_FLAGS  0x1fu
+
+/* The one file in the root of what is mounted with WIRE_MOUNT_FILE. */
+#define WIRE_MOUNT_ENTRY "file"
 
 /** struct msg_mount - Of BOOT: le32 flags, strings type source target options */
 struct msg_mount {

@@ -100,7 +100,7 @@ int wire_error_parse(const void *p, size_t len, struct msg_error *ret,
 		return wire_malformed(e, "ERROR");
 	if (reserved)
 		return wire_reserved_set(e, "ERROR");
-	if (kind < WIRE_ERR_GENERAL || kind > WIRE_ERR_NO_PROCESS)
+	if (kind < WIRE_ERR_GENERAL || kind > WIRE_ERR_BOOT)
 		return err_set(e, -EBADMSG, "ERROR: unknown kind %u", kind);
 	if (ret->code == 0 || ret->code > 4095)
 		return err_set(e, -EBADMSG, "ERROR: %u is no errno", ret->code);
@@ -140,6 +140,7 @@ static int event_check_kind(const struct msg_event *m, struct err *e)
 		return wire_end_check("EVENT", (uint16_t)m->how, m->flags,
 				      m->value, e);
 	case WIRE_EVENT_BOOT_PROBLEM:
+	case WIRE_EVENT_BOOT_FAILED:
 	case WIRE_EVENT_OOM:
 		return event_bare(m, e);
 	case WIRE_EVENT_PROCESS_STARTED:

@@ -87,6 +87,7 @@ struct main_proc {
  * @ops:	See above
  * @boot:	Defaults for processes; outlives the agent
  * @boot_problem:	First boot step that failed, or ""
+ * @boot_failed:	Why nothing may run here, or ""
  * @cgroups:	Folders that process cgroups are made in
  * @listen:	Watches the listening socket, which is the agent's
  * @in_guest:	Serve only peers with CID 2, and take SIGTERM for reboot
@@ -105,6 +106,7 @@ struct agent {
 	const struct agent_ops *ops;
 	const struct msg_boot *boot;
 	char boot_problem[ERR_MSG_MAX];
+	char boot_failed[ERR_MSG_MAX];
 	struct cgroups cgroups;
 	bool in_guest;
 

@@ -32,6 +32,9 @@
 
 #define NS_PER_S 1000000000ull
 
+/* Where a file system is whose one file will be seen elsewhere. */
+#define HIDDEN "/run/.hutch-mount"
+
 /* Of the agent itself: connections, pipes, cgroups. */
 #define AGENT_NOFILE     16384u
 #define AGENT_NOFILE_MAX 524288u
@@ -235,8 +238,8 @@ static void make_root(struct boot *b)
 		problem_errno(b, "switch to the root", BOOT_ROOT);
 }
 
-/* mkdir -p; a message's mounts may go where nothing is yet. */
-static void make_path(const char *path)
+/* A message's mounts may go where nothing is yet. */
+static void make_parents(const char *path)
 {
 	char part[WIRE_PATH_MAX + 1];
 
@@ -245,7 +248,6 @@ static void make_path(const char *path)
 			       path);
 		make_dir(part);
 	}
-	make_dir(path);
 }
 
 static unsigned long mount_flags(uint32_t flags)
@@ -256,15 +258,55 @@ static unsigned long mount_flags(uint32_t flags)
 	       (flags & WIRE_MOUNT_NOEXEC ? MS_NOEXEC : 0);
 }
 
+/* Whoever asked for it would miss it: a guest without it is of no use. */
+static void mount_failed(struct boot *b, const struct msg_mount *m)
+{
+	struct err e;
+
+	(void)err_set(&e, -errno, "mount '%s': %s", m->target, strerror(errno));
+	log_err(&b->log, "boot: %s", e.msg);
+	if (!*b->failed)
+		(void)snprintf(b->failed, sizeof(b->failed), "%s", e.msg);
+}
+
+/* Out of sight, until its one file is where it belongs. */
+static int mount_file(const struct msg_mount *m)
+{
+	int fd, r, cause;
+
+	make_dir(HIDDEN);
+	if (mount(m->source, HIDDEN, m->type, mount_flags(m->flags),
+		  m->options) < 0)
+		return -1;
+	make_parents(m->target);
+	/* If it cannot be made, the mount on it says so. */
+	fd = open(m->target, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+	if (fd >= 0)
+		(void)close(fd);
+	r = mount(HIDDEN "/" WIRE_MOUNT_ENTRY, m->target, NULL, MS_BIND, NULL);
+	cause = errno;
+	(void)umount2(HIDDEN, MNT_DETACH);
+	(void)rmdir(HIDDEN);
+	errno = cause;
+	return r;
+}
+
+static int mount_folder(const struct msg_mount *m)
+{
+	make_parents(m->target);
+	make_dir(m->target);
+	return mount(m->source, m->target, m->type, mount_flags(m->flags),
+		     m->options);
+}
+
 static void mount_message(struct boot *b)
 {
 	for (uint32_t i = 0; i < b->msg.n_mounts; i++) {
 		const struct msg_mount *m = &b->msg.mounts[i];
 
-		make_path(m->target);
-		if (mount(m->source, m->target, m->type, mount_flags(m->flags),
-			  m->options) < 0)
-			problem_errno(b, "mount", m->target);
+		if ((m->flags & WIRE_MOUNT_FILE ? mount_file(m)
+						: mount_folder(m)) < 0)
+			mount_failed(b, m);
 	}
 }
 

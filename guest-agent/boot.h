@@ -22,6 +22,8 @@
  * @msg:	The boot message; its strings live as long as this
  * @buf:	What @msg points into
  * @problem:	The first step that failed, or ""
+ * @failed:	What the boot message asked for and is not there, or "": then
+ *		the guest is not what was asked for, and nothing is to run in it
  * @cgroups:	Folders for processes' cgroups
  */
 struct boot {
@@ -29,6 +31,7 @@ struct boot {
 	struct msg_boot msg;
 	char *buf;
 	char problem[ERR_MSG_MAX];
+	char failed[ERR_MSG_MAX];
 	struct cgroups cgroups;
 };
 
@@ -36,7 +39,8 @@ struct boot {
  * boot_run() - Do all of it
  *
  * A step that fails is logged and kept as the problem, and the rest goes on:
- * an agent that serves and says what is wrong is worth more than a panic.
+ * an agent that serves and says what is wrong is worth more than a panic.  A
+ * mount of the boot message that fails is kept as @failed.
  */
 void boot_run(struct boot *b);
 

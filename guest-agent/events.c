@@ -92,6 +92,10 @@ void events_subscribe(struct conn *c)
 				     .time_ns = clock_wall_ns(),
 				     .id = "",
 				     .text = a->boot_problem };
+	const struct msg_event failed = { .what = WIRE_EVENT_BOOT_FAILED,
+					  .time_ns = problem.time_ns,
+					  .id = "",
+					  .text = a->boot_failed };
 	struct msg_event busy = busy_event(a);
 
 	c->state = CONN_EVENTS;
@@ -102,9 +106,12 @@ void events_subscribe(struct conn *c)
 	}
 	if (*a->boot_problem)
 		send_event(c, &problem);
+	if (*a->boot_failed && c->state == CONN_EVENTS)
+		send_event(c, &failed);
 	if (a->main.ended && c->state == CONN_EVENTS)
 		send_event(c, &a->main.event);
-	if (c->state == CONN_EVENTS)
+	/* Who waits for it to learn that all is well waits for ever. */
+	if (c->state == CONN_EVENTS && !*a->boot_failed)
 		send_event(c, &busy);
 }
 

@@ -64,6 +64,8 @@ static int serve(struct guest *g, struct err *e)
 		return r;
 	memcpy(g->agent.boot_problem, g->boot.problem,
 	       sizeof(g->agent.boot_problem));
+	memcpy(g->agent.boot_failed, g->boot.failed,
+	       sizeof(g->agent.boot_failed));
 	bell_ring(&g->bell, &g->agent.loop);
 	for (;;) {
 		r = loop_run(&g->agent.loop);

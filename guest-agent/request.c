@@ -116,7 +116,12 @@ static int on_exec(struct conn *c, const struct wire_frame *f, struct err *e)
 	}
 	if (r < 0)
 		return r;
-	r = proc_start(c, &m, &kind, e);
+	if (*c->a->boot_failed) {
+		kind = WIRE_ERR_BOOT;
+		r = err_set(e, -EIO, "%s", c->a->boot_failed);
+	} else {
+		r = proc_start(c, &m, &kind, e);
+	}
 	wire_exec_done(&m);
 	if (r < 0)
 		conn_error(c, kind, e);

@@ -141,6 +141,7 @@ static int on_error(struct hutch_exec *x, const struct wire_frame *f,
 		[WIRE_ERR_BAD_REQUEST] = HUTCH_EXEC_ERROR_GENERAL,
 		[WIRE_ERR_LIMIT] = HUTCH_EXEC_ERROR_LIMIT,
 		[WIRE_ERR_NO_PROCESS] = HUTCH_EXEC_ERROR_GENERAL,
+		[WIRE_ERR_BOOT] = HUTCH_EXEC_ERROR_GENERAL,
 	};
 	struct msg_error m;
 	int r = wire_error_parse(f->data, f->len, &m, &x->why);

@@ -62,7 +62,8 @@ A_BACK, A_QUIET = 0x10, 0x20
 ONE, TREE = 1, 2
 
 # Kinds of ERROR.
-GENERAL, NOT_FOUND, NOT_EXECUTABLE, BAD_REQUEST, LIMIT, NO_PROCESS = range(1, 7)
+GENERAL, NOT_FOUND, NOT_EXECUTABLE, BAD_REQUEST, LIMIT, NO_PROCESS, \
+    BOOT = range(1, 8)
 
 # How a process ended, what EXIT and PROCESS say of its state, and flags.
 EXITED, SIGNALLED = 1, 2
@@ -72,7 +73,7 @@ TIMED_OUT, OOM, CORE = 1, 2, 4
 
 # What an EVENT says.
 MAIN_ENDED, BOOT_PROBLEM, PROCESS_STARTED, PROCESS_EXITED = 1, 2, 3, 4
-OOM_EVENT, BUSY = 5, 6
+OOM_EVENT, BUSY, BOOT_FAILED = 5, 6, 7
 
 
 class Broken(Exception):

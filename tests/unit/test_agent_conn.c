@@ -336,6 +336,33 @@ START_TEST(boot_problem_is_an_event)
 }
 END_TEST
 
+/* Nothing runs in a guest that lacks what was asked for. */
+START_TEST(failed_boot_is_an_event_and_refuses_exec)
+{
+	static const char text[] = "mount '/x': No such device";
+	struct client ev;
+	struct outcome o;
+	struct wire_frame f;
+	struct msg_event m;
+	struct kit k;
+
+	kit_init(&k);
+	memcpy(k.a.boot_failed, text, sizeof(text));
+	client_open(&ev, &k, true);
+	client_empty(&ev, WIRE_EVENTS);
+	client_want(&ev, WIRE_HELLO, &f);
+	want_event(&ev, WIRE_EVENT_BOOT_FAILED, &m);
+	ck_assert_str_eq(m.text, text);
+	outcome_run(&k, 0, "exit 0", &o);
+	ck_assert(o.failed);
+	ck_assert_int_eq(o.error.kind, WIRE_ERR_BOOT);
+	ck_assert_str_eq(o.sentence, text);
+	outcome_done(&o);
+	client_close(&ev);
+	kit_done(&k);
+}
+END_TEST
+
 static void exec_id(struct kit *k, const char *id, const char *script,
 		    struct outcome *o)
 {
@@ -670,7 +697,8 @@ CHECK_MAIN("agent_conn", garbage_gets_a_sentence_and_the_door,
 	   main_ended_is_told_after_its_client_has_gone,
 	   main_that_outlives_its_client_is_told_at_its_end,
 	   main_there_is_one_of_unless_it_cannot_start,
-	   boot_problem_is_an_event, id_is_unique_among_the_living,
+	   boot_problem_is_an_event, failed_boot_is_an_event_and_refuses_exec,
+	   id_is_unique_among_the_living,
 	   table_full_of_ended_ones_makes_room_for_the_next,
 	   table_full_of_living_ones_refuses_the_next,
 	   connection_past_the_limit_is_told_so,

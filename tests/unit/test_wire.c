@@ -499,13 +499,14 @@ START_TEST(one_wrong_field_is_refused_by_name)
 		{ WIRE_ERROR, 0, 0, "no errno" },
 		{ WIRE_ERROR, 1, 0x10, "no errno" },
 		{ WIRE_ERROR, 4, 0, "unknown kind" },
-		{ WIRE_ERROR, 4, 7, "unknown kind" },
+		{ WIRE_ERROR, 4, 8, "unknown kind" },
 		{ WIRE_ERROR, 6, 1, "reserved" },
 		{ WIRE_EVENT, 0, 0, "unknown event" },
-		{ WIRE_EVENT, 0, 7, "unknown event" },
+		{ WIRE_EVENT, 0, 8, "unknown event" },
 		{ WIRE_EVENT, 0, 2, "no exit status" },
 		{ WIRE_EVENT, 0, 3, "unknown flags" },
 		{ WIRE_EVENT, 0, 5, "no exit status" },
+		{ WIRE_EVENT, 0, 7, "no exit status" },
 		{ WIRE_EVENT, 0, 6, "bad BUSY" },
 		{ WIRE_EVENT, 2, 3, "unknown end" },
 		{ WIRE_EVENT, 4, 8, "unknown flags" },
@@ -568,7 +569,7 @@ START_TEST(one_wrong_field_is_refused_by_name)
 		{ WIRE_BOOT, 20, 65, "at most" },
 		{ WIRE_BOOT, 36, '.', "cwd is not absolute" },
 		{ WIRE_BOOT, 51, '-', "not KEY=VALUE" },
-		{ WIRE_BOOT, 54, 0x10, "mount: unknown flags" },
+		{ WIRE_BOOT, 54, 0x20, "mount: unknown flags" },
 		{ WIRE_BOOT, 81, 'd', "not absolute" },
 	};
 	uint8_t bytes[FRAME_CAP], out[FRAME_CAP];
@@ -619,6 +620,7 @@ START_TEST(each_kind_of_event_has_its_own_fields)
 		  .text = "" },
 		{ .what = WIRE_EVENT_OOM, .id = "a", .text = "x" },
 		{ .what = WIRE_EVENT_OOM, .id = "", .text = "x" },
+		{ .what = WIRE_EVENT_BOOT_FAILED, .id = "", .text = "no" },
 		{ .what = WIRE_EVENT_BUSY, .value = 3, .id = "", .text = "" },
 	};
 	struct err e = { 0 };
@@ -638,10 +640,14 @@ START_TEST(each_kind_of_event_has_its_own_fields)
 	m.id = "";
 	ck_assert_int_eq(parse_event(&m, &e), -EBADMSG);
 	ck_assert_str_eq(e.msg, "EVENT: the id is not a name");
-	m = good[4];
+	m = good[5];
 	m.value = 4;
 	ck_assert_int_eq(parse_event(&m, &e), -EBADMSG);
 	ck_assert_str_eq(e.msg, "EVENT: bad BUSY");
+	m = good[4];
+	m.value = 1;
+	ck_assert_int_eq(parse_event(&m, &e), -EBADMSG);
+	ck_assert_str_eq(e.msg, "EVENT: this event has no exit status");
 }
 END_TEST
 
