@@ -93,6 +93,10 @@ static void print_record(const struct hutch_record *rec)
 	for (size_t i = 0; rec->env && rec->env[i]; i++)
 		line("env", "%s", rec->env[i]);
 	line("kernel", "%s", rec->kernel ? rec->kernel : "");
+	for (size_t i = 0; rec->mounts && rec->mounts[i]; i++)
+		line("mount", "%s:%s%s", rec->mounts[i]->source,
+		     rec->mounts[i]->target,
+		     rec->mounts[i]->flags & HUTCH_MOUNT_RDONLY ? ":ro" : "");
 	print_policy(rec);
 	time_line("created", rec->created_ns);
 	time_line("started", rec->started_ns);

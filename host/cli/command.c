@@ -57,6 +57,10 @@ static int read_vm(const struct command_opts *o, struct command *cmd,
 	cmd->keep_alive = o->keep_alive != NULL;
 	if (r == 0)
 		r = value_choice("--on-exit", o->on_exit, on_exits, &choice, e);
+	for (size_t i = 0; r == 0 && i < o->volume.n; i++)
+		r = mount_volume(&cmd->mounts, o->volume.v[i], e);
+	for (size_t i = 0; r == 0 && i < o->mount.n; i++)
+		r = mount_words(&cmd->mounts, o->mount.v[i], e);
 	cmd->on_exit = o->on_exit && choice ? HUTCH_ON_EXIT_KEEP
 					    : HUTCH_ON_EXIT_STOP;
 	return r;
@@ -180,6 +184,7 @@ int command_read(const struct cli *c, const struct command_opts *o,
 void command_done(struct command *cmd)
 {
 	env_done(&cmd->env);
+	mount_done(&cmd->mounts);
 }
 
 struct hutch_start_opts command_start_opts(const struct command_opts *o,
@@ -202,6 +207,7 @@ struct hutch_start_opts command_start_opts(const struct command_opts *o,
 	so.labels = o->label.v;
 	so.idle_timeout_ms = cmd->idle_timeout_ms;
 	so.on_exit = cmd->on_exit;
+	so.mounts = mount_list(&cmd->mounts);
 	return so;
 }
 

@@ -6,6 +6,7 @@
 #include "host/cli/cli.h"
 #include "host/cli/env.h"
 #include "host/cli/keys.h"
+#include "host/cli/mount.h"
 #include "host/cli/stream.h"
 
 /** struct command_opts - All their options; each table has those it takes */
@@ -23,6 +24,8 @@ struct command_opts {
 	bool detach;
 	/* Of a VM. */
 	struct opt_list label;
+	struct opt_list volume;
+	struct opt_list mount;
 	const char *cpus;
 	const char *hostname;
 	const char *kernel;
@@ -73,6 +76,10 @@ struct command_opts {
 	  "kernel to boot: vmlinux or bzImage" }, \
 	{ "label", 'l', OPT_LIST, COMMAND_OFF(label), "K=V", \
 	  "a word about it, for hutch list --filter" }, \
+	{ "volume", 'v', OPT_LIST, COMMAND_OFF(volume), "SRC:DST[:ro]", \
+	  "a folder or file of this host, and where in the VM" }, \
+	{ "mount", 0, OPT_LIST, COMMAND_OFF(mount), "WORDS", \
+	  "the same as type=bind,src=SRC,dst=DST[,readonly]" }, \
 	{ "idle-timeout", 0, OPT_STR, COMMAND_OFF(idle_timeout), "TIME", \
 	  "end it when no client did anything for so long" }, \
 	{ "keep-alive", 0, OPT_STR, COMMAND_OFF(keep_alive), "WHAT", \
@@ -122,6 +129,7 @@ struct command {
 	unsigned int cpus;
 	uint64_t idle_timeout_ms;
 	bool keep_alive;
+	struct cli_mounts mounts;
 	enum hutch_on_exit on_exit;
 	/* Of a process in one. */
 	const char *id;

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "common/log.h"
 #include "host/keeper/keeper.h"
 #include "host/lib/internal.h"
 #include "host/lib/session.h"
@@ -139,6 +140,17 @@ static void note(struct keeper *k, const char *kind, const struct msg_event *m)
 	eventlog_put_guest(&k->eventlog, &ev);
 }
 
+void guest_boot_failed(struct keeper *k, const char *text)
+{
+	struct cause c = { .reason = HUTCH_REASON_HOST_ERROR };
+
+	if (k->cause.reason != HUTCH_REASON_NONE)
+		return;
+	c.text = log_escape(k->cause_buf, sizeof(k->cause_buf), text,
+			    strlen(text));
+	keeper_end(k, &c, -1);
+}
+
 static bool on_event(struct keeper *k, const struct wire_frame *f)
 {
 	struct msg_event m;
@@ -153,6 +165,10 @@ static bool on_event(struct keeper *k, const struct wire_frame *f)
 	case WIRE_EVENT_BOOT_PROBLEM:
 		note(k, "boot-problem", &m);
 		break;
+	case WIRE_EVENT_BOOT_FAILED:
+		note(k, "boot-problem", &m);
+		guest_boot_failed(k, m.text);
+		break;
 	case WIRE_EVENT_PROCESS_STARTED:
 		if (m.flags & WIRE_PROC_MAIN)
 			mainproc_started(k, m.id);
@@ -165,6 +181,8 @@ static bool on_event(struct keeper *k, const struct wire_frame *f)
 		note(k, "oom", &m);
 		break;
 	case WIRE_EVENT_BUSY:
+		k->booted = k->booted || !k->ending;
+		keeper_ready(k);
 		idle_note(k, m.value);
 		break;
 	}

@@ -116,6 +116,9 @@ void keeper_ready(struct keeper *k)
 {
 	if (k->ready || mainproc_awaited(k))
 		return;
+	/* What was asked to be mounted is: its first BUSY says so. */
+	if (k->rec->mounts && !k->booted)
+		return;
 	k->ready = true;
 	k->rec->ready_ns = now_ns();
 	if (!k->ending)

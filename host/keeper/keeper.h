@@ -74,6 +74,7 @@ struct guest_conn {
  * @main_timer:	For the rest of the main process's output, or for its start
  * @idle_timer:	Set while the clock of the idle time-out runs
  * @save_timer:	Set while the record waits to be written
+ * @booted:	The agent has told BUSY, and of no mount that failed
  * @busy:	WIRE_BUSY_*, as last told, if @busy_known
  * @main_seen:	It has been told of: we are, or were, attached to it
  * @main_begun:	Our request to start it has been answered
@@ -116,6 +117,7 @@ struct keeper {
 	struct loop_timer save_timer;
 	unsigned int busy;
 	bool busy_known;
+	bool booted;
 	bool main_seen;
 	bool main_begun;
 	bool main_exited;
@@ -200,6 +202,12 @@ MUST_CHECK int guest_open(struct keeper *k, struct err *e);
 
 /** guest_shutdown() - Ask for a power-off. Return: 0 or -errno: cannot */
 MUST_CHECK int guest_shutdown(struct keeper *k, int grace_ms);
+
+/**
+ * guest_boot_failed() - The guest lacks what was asked for: it is ended
+ * @text:	The agent's sentence
+ */
+void guest_boot_failed(struct keeper *k, const char *text);
 
 /** guest_drain() - Take in what came before the monitor died */
 void guest_drain(struct keeper *k);

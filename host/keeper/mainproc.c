@@ -210,6 +210,10 @@ static void refused(struct keeper *k, const struct wire_frame *f)
 
 	if (wire_error_parse(f->data, f->len, &m, NULL) < 0)
 		return;
+	if (m.kind == WIRE_ERR_BOOT) {
+		guest_boot_failed(k, m.sentence);
+		return;
+	}
 	if (m.kind == WIRE_ERR_NOT_FOUND)
 		c.exit_code = CODE_NOT_FOUND;
 	if (m.kind == WIRE_ERR_NOT_EXECUTABLE)

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/pidfd.h>
@@ -13,9 +14,12 @@
 #include "common/io.h"
 #include "common/log.h"
 #include "host/keeper/keeper.h"
+#include "host/lib/mounts.h"
 #include "host/lib/vmdir.h"
 
-#define WORD_MAX 32
+#define WORD_MAX  64
+#define WORDS_MAX (8 + HUTCH_MOUNTS_MAX)
+#define ARGS_MAX  (32 + 2 * HUTCH_MOUNTS_MAX)
 
 /* hutch-vmm's exit statuses, see its man page. */
 enum {
@@ -82,6 +86,10 @@ static int file_actions(posix_spawn_file_actions_t *fa, const struct keeper *k,
 	/* Onto itself: drops close-on-exec, and nothing else stays open. */
 	for (size_t i = 0; r == 0 && i < ARRAY_LEN(keep); i++)
 		r = posix_spawn_file_actions_adddup2(fa, keep[i], keep[i]);
+	for (int i = LAUNCH_FD_MOUNT; r == 0 && i < LAUNCH_N_FDS; i++)
+		if (k->fd[i] >= 0)
+			r = posix_spawn_file_actions_adddup2(fa, k->fd[i],
+							     k->fd[i]);
 	/* So that the console's name is short however deep the folder is. */
 	if (r == 0)
 		r = posix_spawn_file_actions_addfchdir_np(
@@ -138,48 +146,72 @@ static char *arg(const char *s)
 	return p;
 }
 
+/**
+ * struct command_line - The monitor's, with room for what is not text of ours
+ * @n:		Words so far
+ */
+struct command_line {
+	char *argv[ARGS_MAX + 1];
+	unsigned int n;
+	char text[WORDS_MAX][WORD_MAX];
+	unsigned int n_text;
+};
+
+static void add(struct command_line *c, const char *s)
+{
+	bug_on(c->n == ARGS_MAX);
+	c->argv[c->n++] = arg(s);
+}
+
+PRINTF(3, 4)
+static void add_text(struct command_line *c, const char *option,
+		     const char *fmt, ...)
+{
+	va_list ap;
+
+	bug_on(c->n_text == WORDS_MAX);
+	va_start(ap, fmt);
+	(void)vsnprintf(c->text[c->n_text], WORD_MAX, fmt, ap);
+	va_end(ap);
+	add(c, option);
+	add(c, c->text[c->n_text++]);
+}
+
+static void add_mounts(struct command_line *c, const struct keeper *k)
+{
+	const struct hutch_mount *const *m = k->rec->mounts;
+	char tag[MOUNTS_TAG_MAX];
+
+	for (unsigned int i = 0; m && m[i] && i < HUTCH_MOUNTS_MAX; i++) {
+		mounts_tag(tag, i);
+		add_text(c, "--fs", "tag=%s,fd=%d%s", tag,
+			 k->fd[LAUNCH_FD_MOUNT + i],
+			 m[i]->flags & HUTCH_MOUNT_RDONLY ? ",ro" : "");
+	}
+}
+
 static int spawn_vmm(struct keeper *k, const struct vmm_fds *f)
 {
-	char cpus[WORD_MAX], memory[WORD_MAX], boot[WORD_MAX], vsock[WORD_MAX];
-	char control[WORD_MAX], lifeline[WORD_MAX], connector[WORD_MAX];
-	char *const argv[] = {
-		arg(k->path[LAUNCH_PATH_VMM]),
-		arg("--kernel"),
-		arg(k->path[LAUNCH_PATH_KERNEL]),
-		arg("--cpus"),
-		cpus,
-		arg("--memory"),
-		memory,
-		arg("--initrd"),
-		arg(k->path[LAUNCH_PATH_ROOT]),
-		arg("--agent"),
-		arg(k->path[LAUNCH_PATH_AGENT]),
-		arg("--boot-config"),
-		boot,
-		arg("--vsock"),
-		vsock,
-		arg("--connector"),
-		connector,
-		arg("--console"),
-		arg(VMDIR_CONSOLE),
-		arg("--control"),
-		control,
-		arg("--lifeline"),
-		lifeline,
-		NULL,
-	};
+	struct command_line c = { .n = 0 };
 
-	(void)snprintf(cpus, sizeof(cpus), "%u", k->rec->cpus);
-	(void)snprintf(memory, sizeof(memory), "%llu",
-		       (unsigned long long)k->rec->memory);
-	(void)snprintf(boot, sizeof(boot), "fd=%d", k->fd[LAUNCH_FD_BOOT]);
-	(void)snprintf(vsock, sizeof(vsock), "fd=%d",
-		       k->fd[LAUNCH_FD_VSOCK_SOCK]);
-	(void)snprintf(control, sizeof(control), "fd=%d",
-		       k->fd[LAUNCH_FD_VMM_SOCK]);
-	(void)snprintf(connector, sizeof(connector), "fd=%d", f->connector);
-	(void)snprintf(lifeline, sizeof(lifeline), "fd=%d", f->lifeline);
-	return spawn_argv(k, f, argv);
+	add(&c, k->path[LAUNCH_PATH_VMM]);
+	add(&c, "--kernel");
+	add(&c, k->path[LAUNCH_PATH_KERNEL]);
+	add_text(&c, "--cpus", "%u", k->rec->cpus);
+	add_text(&c, "--memory", "%llu", (unsigned long long)k->rec->memory);
+	add(&c, "--initrd");
+	add(&c, k->path[LAUNCH_PATH_ROOT]);
+	add(&c, "--agent");
+	add(&c, k->path[LAUNCH_PATH_AGENT]);
+	add_text(&c, "--boot-config", "fd=%d", k->fd[LAUNCH_FD_BOOT]);
+	add_text(&c, "--vsock", "fd=%d", k->fd[LAUNCH_FD_VSOCK_SOCK]);
+	add_text(&c, "--connector", "fd=%d", f->connector);
+	add(&c, "--console");
+	add(&c, VMDIR_CONSOLE);
+	add_text(&c, "--control", "fd=%d", k->fd[LAUNCH_FD_VMM_SOCK]);
+	add_text(&c, "--lifeline", "fd=%d", f->lifeline);
+	add_mounts(&c, k);
+	return spawn_argv(k, f, c.argv);
 }
 
 /* ---- While it lives ---- */
@@ -248,6 +280,9 @@ int monitor_start(struct keeper *k, struct err *e)
 	(void)close(take_fd(&k->fd[LAUNCH_FD_VSOCK_SOCK]));
 	(void)close(take_fd(&k->fd[LAUNCH_FD_VMM_SOCK]));
 	(void)close(take_fd(&k->fd[LAUNCH_FD_BOOT]));
+	for (int i = LAUNCH_FD_MOUNT; i < LAUNCH_N_FDS; i++)
+		if (k->fd[i] >= 0)
+			(void)close(take_fd(&k->fd[i]));
 	k->pidfd = pidfd_open(k->rec->vmm_pid, 0);
 	if (k->pidfd < 0)
 		return err_set(e, -errno, "pidfd: %s", strerror(errno));

@@ -7,6 +7,7 @@
 #include "common/wire.h"
 #include "host/lib/execmsg.h"
 #include "host/lib/internal.h"
+#include "host/lib/mounts.h"
 #include "host/lib/session.h"
 
 #define EXEC_FLAGS                                                    \
@@ -195,22 +196,30 @@ int execmsg_make(const struct hutch_exec_opts *o, uint8_t **ret,
 	return 0;
 }
 
-int execmsg_make_boot(const struct hutch_start_opts *o, const char *hostname,
+int execmsg_make_boot(const struct hutch_start_opts *o,
+		      const struct mounts *mounts, const char *hostname,
 		      uint8_t **ret, size_t *ret_len, struct err *e)
 {
+	char tag[HUTCH_MOUNTS_MAX][MOUNTS_TAG_MAX];
+	struct msg_mount list[HUTCH_MOUNTS_MAX];
 	const struct msg_boot m = {
 		.root = WIRE_ROOT_BUILTIN,
 		.envc = (uint32_t)strv_len(o->env),
+		.n_mounts = mounts->n,
 		.hostname = hostname,
 		.cwd = o->workdir ? o->workdir : "",
 		.user = o->user ? o->user : "",
 		.env = borrow(o->env),
+		.mounts = list,
 	};
-	size_t size = wire_boot_size(&m);
 	uint8_t *buf;
+	size_t size;
 	struct wr wr;
-	int r = finish(size, &buf);
+	int r;
 
+	mounts_message(mounts, tag, list);
+	size = wire_boot_size(&m);
+	r = finish(size, &buf);
 	if (r < 0)
 		return too_big(r, size, e);
 	wr = wr_init(buf, size);

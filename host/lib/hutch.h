@@ -72,6 +72,7 @@ extern "C" {
 #define HUTCH_LABELS_MAX      64    /* of a VM */
 #define HUTCH_LABEL_KEY_MAX   63    /* bytes */
 #define HUTCH_LABEL_VALUE_MAX 255   /* bytes */
+#define HUTCH_MOUNTS_MAX      16    /* of a VM */
 #define HUTCH_LINE_MAX        1024 /* bytes kept of a line that was waited for */
 
 /** struct hutch - Where state lives and programs are; from hutch_open() */
@@ -191,6 +192,31 @@ enum hutch_wait {
 	HUTCH_WAIT_EXIT         /* the VM has ended and its record is final */
 };
 
+/* HUTCH_MOUNT_RDONLY	Nothing in it changes, times of access included */
+#define HUTCH_MOUNT_RDONLY (1u << 0)
+
+/**
+ * struct hutch_mount - A folder of the host, or a regular file, for a VM
+ * @size:	sizeof(struct hutch_mount)
+ * @source:	Path on the host, which must exist
+ * @target:	Absolute path in the VM, made there if it is missing
+ * @flags:	HUTCH_MOUNT_*
+ *
+ * The guest can do there what the user could who starts the VM, and its files
+ * seem to belong to root.  Of a file that is replaced by another, rather than
+ * written, the guest goes on to see the old one.
+ */
+struct hutch_mount {
+	size_t size;
+	const char *source;
+	const char *target;
+	unsigned int flags;
+};
+
+/* clang-format off */
+#define HUTCH_MOUNT_INIT { sizeof(struct hutch_mount), NULL, NULL, 0 }
+/* clang-format on */
+
 /**
  * struct hutch_start_opts - A VM to be
  * @size:	sizeof(struct hutch_start_opts)
@@ -220,6 +246,8 @@ enum hutch_wait {
  *		client has asked anything of it and none was attached to a
  *		process; 0: never
  * @on_exit:	See enum hutch_on_exit
+ * @mounts:	At most HUTCH_MOUNTS_MAX, for no target twice; NULL: none.  Ends
+ *		in NULL
  */
 struct hutch_start_opts {
 	size_t size;
@@ -239,6 +267,7 @@ struct hutch_start_opts {
 	const char *const *labels;
 	uint64_t idle_timeout_ms;
 	enum hutch_on_exit on_exit;
+	const struct hutch_mount *const *mounts;
 };
 
 /* clang-format off */
@@ -246,7 +275,8 @@ struct hutch_start_opts {
 	{                                                                 \
 		sizeof(struct hutch_start_opts), NULL, 0, 0, 0, NULL,     \
 			NULL, NULL, NULL, NULL, NULL, 0, 0,               \
-			HUTCH_WAIT_STARTED, NULL, 0, HUTCH_ON_EXIT_STOP   \
+			HUTCH_WAIT_STARTED, NULL, 0, HUTCH_ON_EXIT_STOP,  \
+			NULL                                              \
 	}
 /* clang-format on */
 
@@ -349,6 +379,8 @@ enum hutch_reason {
  * @main_ended_ns: The main process ended, before anything began to end the VM;
  *		0: it has not.  So with @exit_code or @signal and 0 here the end
  *		of the VM was what ended it
+ * @mounts:	Outer targets first, paths as they were found; NULL if none.
+ *		Ends in NULL
  *
  * Made by the library, which may add fields at the end.
  */
@@ -387,6 +419,7 @@ struct hutch_record {
 	uint64_t log_lost;
 	uint64_t events_lost;
 	int64_t main_ended_ns;
+	const struct hutch_mount *const *mounts;
 };
 
 /**

@@ -11,7 +11,7 @@
 #include "common/io.h"
 #include "host/lib/launch.h"
 
-#define FDS_TEXT 256
+#define FDS_TEXT 512
 
 static int add_files(posix_spawn_file_actions_t *fa, const int *fd)
 {

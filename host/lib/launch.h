@@ -10,6 +10,7 @@
 #define HUTCH_HOST_LIB_LAUNCH_H
 
 #include "common/err.h"
+#include "host/lib/hutch.h"
 
 enum launch_fd {
 	LAUNCH_FD_LOCK,        /* RUN/NAME/lock, locked */
@@ -24,7 +25,8 @@ enum launch_fd {
 	LAUNCH_FD_MAIN,     /* memory file: EXEC of the main process; or -1 */
 	LAUNCH_FD_START,    /* pipe: the keeper's first words */
 	LAUNCH_FD_LIFELINE, /* pipe: its end ends the VM; or -1 */
-	LAUNCH_N_FDS
+	LAUNCH_FD_MOUNT,    /* what is mounted, in the record's order; or -1 */
+	LAUNCH_N_FDS = LAUNCH_FD_MOUNT + HUTCH_MOUNTS_MAX
 };
 
 enum launch_path {

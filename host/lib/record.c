@@ -8,6 +8,7 @@
 #include "common/io.h"
 #include "common/log.h"
 #include "host/lib/internal.h"
+#include "host/lib/mounts.h"
 #include "host/lib/record.h"
 
 struct hutch_record *record_new(void)
@@ -59,6 +60,7 @@ void hutch_record_free(struct hutch_record *rec)
 	free_list(rec->argv);
 	free_list(rec->env);
 	free_list(rec->labels);
+	mounts_free(rec->mounts);
 	free(rec);
 }
 

@@ -7,6 +7,7 @@
 
 #include "common/words.h"
 #include "host/lib/internal.h"
+#include "host/lib/mounts.h"
 #include "host/lib/names.h"
 #include "host/lib/record.h"
 
@@ -79,6 +80,24 @@ static json_t *json_labels(const char *const *v)
 	return o;
 }
 
+static json_t *json_mounts(const struct hutch_mount *const *v)
+{
+	json_t *a = json_array();
+
+	for (size_t i = 0; v && v[i]; i++) {
+		json_t *o = json_pack("{s:o, s:o, s:b}", "source",
+				      json_bytes(v[i]->source), "target",
+				      json_bytes(v[i]->target), "readonly",
+				      !!(v[i]->flags & HUTCH_MOUNT_RDONLY));
+
+		if (json_array_append_new(a, o) < 0) {
+			json_decref(a);
+			return NULL;
+		}
+	}
+	return a;
+}
+
 static json_t *json_time(int64_t ns)
 {
 	char buf[RFC3339_LEN];
@@ -137,6 +156,7 @@ static json_t *record_to_json(const struct hutch_record *rec)
 	PUT("log_lost", json_integer((json_int_t)rec->log_lost));
 	PUT("events_lost", json_integer((json_int_t)rec->events_lost));
 	PUT("main_ended", json_time(rec->main_ended_ns));
+	PUT("mounts", json_mounts(rec->mounts));
 #undef PUT
 	if (r == 0)
 		return j;
@@ -217,6 +237,37 @@ static int get_labels(const json_t *j, const char *const **field)
 	return n ? record_set_list(field, v) : 0;
 }
 
+static int get_mount(const json_t *o, struct mount_one *ret)
+{
+	const char *source = json_string_value(json_object_get(o, "source"));
+	const char *target = json_string_value(json_object_get(o, "target"));
+
+	if (!source || !target)
+		return -EBADMSG;
+	*ret = (struct mount_one){
+		.source = strdup(source),
+		.target = strdup(target),
+		.ro = json_is_true(json_object_get(o, "readonly")),
+		.fd = -1,
+	};
+	return ret->source && ret->target ? 0 : -ENOMEM;
+}
+
+static int get_mounts(const json_t *j, const struct hutch_mount *const **field)
+{
+	const json_t *a = json_object_get(j, "mounts");
+	size_t n = json_array_size(a);
+	struct mounts ms = { .n = 0 };
+	int r = n > HUTCH_MOUNTS_MAX ? -EBADMSG : 0;
+
+	for (size_t i = 0; r == 0 && i < n; i++)
+		r = get_mount(json_array_get(a, i), &ms.m[ms.n++]);
+	if (r == 0)
+		r = mounts_record(&ms, field);
+	mounts_done(&ms);
+	return r;
+}
+
 static int fill_names(const json_t *j, struct hutch_record *rec)
 {
 	const char *name = json_string_value(json_object_get(j, "name"));
@@ -246,6 +297,7 @@ static int fill_lists(const json_t *j, struct hutch_record *rec)
 	r = r < 0 ? r : get_str(j, "workdir", &rec->workdir);
 	r = r < 0 ? r : get_list(j, "command", &rec->argv);
 	r = r < 0 ? r : get_labels(j, &rec->labels);
+	r = r < 0 ? r : get_mounts(j, &rec->mounts);
 	return r < 0 ? r : get_list(j, "env", &rec->env);
 }
 

@@ -24,6 +24,7 @@
 #include "host/lib/kcall.h"
 #include "host/lib/record.h"
 #include "host/lib/launch.h"
+#include "host/lib/mounts.h"
 #include "host/lib/startopts.h"
 #include "host/lib/vmdir.h"
 
@@ -67,12 +68,14 @@ static int lock_given(struct hutch *h, const char *name, struct vmdir *d,
  * @fd:		By enum launch_fd; -1: not given
  * @start_fd:	Our end: the keeper says here whether it has started the VM
  * @lifeline:	Our end: closing it ends the VM
+ * @mounts:	Opened; their descriptors move to @fd
  * @id:		Of the VM
  */
 struct gift {
 	int fd[LAUNCH_N_FDS];
 	int start_fd;
 	int lifeline;
+	struct mounts mounts;
 	char *path[LAUNCH_N_PATHS];
 	char id[HUTCH_ID_LEN + 1];
 };
@@ -86,6 +89,7 @@ static void gift_done(struct gift *g)
 		(void)close(take_fd(&g->start_fd));
 	if (g->lifeline >= 0)
 		(void)close(take_fd(&g->lifeline));
+	mounts_done(&g->mounts);
 	for (size_t i = 0; i < ARRAY_LEN(g->path); i++) {
 		free(g->path[i]);
 		g->path[i] = NULL;
@@ -137,7 +141,7 @@ static int give_boot(const struct hutch_start_opts *o, const char *hostname,
 {
 	auto_free uint8_t *frame = NULL;
 	size_t len = 0;
-	int r = execmsg_make_boot(o, hostname, &frame, &len, e);
+	int r = execmsg_make_boot(o, &g->mounts, hostname, &frame, &len, e);
 
 	if (r < 0)
 		return r;
@@ -212,6 +216,8 @@ static int give_dirs(struct hutch *h, struct vmdir *d, struct gift *g,
 	g->fd[LAUNCH_FD_STATE_ROOT] = fcntl(h->state_fd, F_DUPFD_CLOEXEC, 0);
 	if (g->fd[LAUNCH_FD_RUN_ROOT] < 0 || g->fd[LAUNCH_FD_STATE_ROOT] < 0)
 		return err_set(e, -errno, "folders: %s", strerror(errno));
+	for (unsigned int i = 0; i < g->mounts.n; i++)
+		g->fd[LAUNCH_FD_MOUNT + i] = take_fd(&g->mounts.m[i].fd);
 	g->fd[LAUNCH_FD_RUN] = take_fd(&d->run_fd);
 	g->fd[LAUNCH_FD_STATE] = take_fd(&d->state_fd);
 	g->fd[LAUNCH_FD_LOCK] = take_fd(&d->lock_fd);
@@ -224,7 +230,8 @@ static int prepare(struct hutch *h, const struct hutch_start_opts *o,
 		   struct vmdir *d, struct gift *g, struct err *e)
 {
 	AUTO(record_freep) struct hutch_record *rec = NULL;
-	int r = startopts_record(o, d->name, g->path[LAUNCH_PATH_KERNEL], &rec);
+	int r = startopts_record(o, &g->mounts, d->name,
+				 g->path[LAUNCH_PATH_KERNEL], &rec);
 
 	if (r < 0)
 		return err_set(e, r, "no memory");
@@ -275,7 +282,10 @@ static int start_vm(struct hutch *h, const struct hutch_start_opts *o,
 	int r;
 
 	gift_init(&g);
-	r = find_files(h, o, &g, e);
+	/* What the user got wrong comes before anything is made. */
+	r = mounts_open(o->mounts, &g.mounts, e);
+	if (r == 0)
+		r = find_files(h, o, &g, e);
 	if (r == 0)
 		r = o->name ? lock_given(h, o->name, &d, e)
 			    : lock_new(h, &d, e);

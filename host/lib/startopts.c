@@ -9,6 +9,7 @@
 #include "common/wire.h"
 #include "host/lib/execmsg.h"
 #include "host/lib/internal.h"
+#include "host/lib/mounts.h"
 #include "host/lib/record.h"
 #include "host/lib/startopts.h"
 #include "host/lib/vmdir.h"
@@ -207,7 +208,8 @@ static int fill_labels(struct hutch_record *rec, const char *const *labels)
 	return record_set_list(&rec->labels, v);
 }
 
-int startopts_record(const struct hutch_start_opts *o, const char *name,
+int startopts_record(const struct hutch_start_opts *o,
+		     const struct mounts *mounts, const char *name,
 		     const char *kernel, struct hutch_record **ret)
 {
 	AUTO(record_freep) struct hutch_record *rec = record_new();
@@ -228,7 +230,8 @@ int startopts_record(const struct hutch_start_opts *o, const char *name,
 	rec->idle_timeout_ms = o->idle_timeout_ms;
 	rec->on_exit = (int)o->on_exit;
 	if (record_set(&rec->kernel, kernel) < 0 || fill_strings(rec, o) < 0 ||
-	    fill_labels(rec, o->labels) < 0)
+	    fill_labels(rec, o->labels) < 0 ||
+	    mounts_record(mounts, &rec->mounts) < 0)
 		return -ENOMEM;
 	*ret = take_ptr(&rec);
 	return 0;

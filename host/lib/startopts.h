@@ -15,10 +15,12 @@
 MUST_CHECK int startopts_check(const struct hutch_start_opts *o, bool has_ret,
 			       struct err *e);
 
+struct mounts;
+
 /** startopts_record() - A new VM's record. Return: 0 or -ENOMEM */
 MUST_CHECK int startopts_record(const struct hutch_start_opts *o,
-				const char *name, const char *kernel,
-				struct hutch_record **ret);
+				const struct mounts *mounts, const char *name,
+				const char *kernel, struct hutch_record **ret);
 
 /** startopts_hex() - @digits random ones, at most HUTCH_ID_LEN, and a NUL */
 void startopts_hex(char *buf, size_t digits);

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tests/unit/test_cli_mount.c - host/cli/mount.c: -v and --mount */
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "common/base.h"
+#include "host/cli/mount.h"
+#include "tests/lib/check_main.h"
+
+/** struct word - One, which option it is for, and what comes of it */
+struct word {
+	unsigned int words;
+	unsigned int flags;
+	const char *word;
+	const char *source;
+	const char *target;
+};
+
+static const struct word good[] = {
+	{ 0, 0, "/a:/b", "/a", "/b" },
+	{ 0, HUTCH_MOUNT_RDONLY, "/a:/b:ro", "/a", "/b" },
+	{ 0, 0, "/a:/b:rw", "/a", "/b" },
+	{ 0, 0, "./a:/b", "./a", "/b" },
+	{ 0, HUTCH_MOUNT_RDONLY, ".:/b:rw,ro", ".", "/b" },
+	{ 0, 0, "a/b:/b", "a/b", "/b" },
+	{ 1, 0, "type=bind,src=/a,dst=/b", "/a", "/b" },
+	{ 1, 0, "dst=/b,type=bind,src=a:b", "a:b", "/b" },
+	{ 1, HUTCH_MOUNT_RDONLY, "type=bind,source=/a,destination=/b,readonly",
+	  "/a", "/b" },
+	{ 1, HUTCH_MOUNT_RDONLY, "type=bind,src=/a,target=/b,ro=true", "/a",
+	  "/b" },
+	{ 1, 0, "type=bind,readonly=1,readonly=false,src=/a,dst=/b", "/a",
+	  "/b" },
+};
+
+static int take(struct cli_mounts *ms, const struct word *w,
+		struct hutch_err *e)
+{
+	return w->words ? mount_words(ms, w->word, e)
+			: mount_volume(ms, w->word, e);
+}
+
+START_TEST(both_spellings_are_read)
+{
+	struct cli_mounts ms = { 0 };
+	struct hutch_err e;
+
+	ck_assert_ptr_null(mount_list(&ms));
+	for (size_t i = 0; i < ARRAY_LEN(good); i++)
+		ck_assert_msg(take(&ms, &good[i], &e) == 0, "%s", e.msg);
+	for (size_t i = 0; i < ARRAY_LEN(good); i++) {
+		const struct hutch_mount *m = mount_list(&ms)[i];
+
+		ck_assert_str_eq(m->source, good[i].source);
+		ck_assert_str_eq(m->target, good[i].target);
+		ck_assert_uint_eq(m->flags, good[i].flags);
+		ck_assert_uint_eq(m->size, sizeof(*m));
+	}
+	ck_assert_ptr_null(mount_list(&ms)[ARRAY_LEN(good)]);
+	mount_done(&ms);
+}
+END_TEST
+
+START_TEST(each_bad_word_is_refused)
+{
+	static const struct {
+		bool words;
+		const char *word;
+		const char *says;
+	} bad[] = {
+		{ false, "", "is not SRC:DST" },
+		{ false, "/a", "is not SRC:DST" },
+		{ false, "/a:", "is not SRC:DST" },
+		{ false, ":/b", "is not SRC:DST" },
+		{ false, "name:/b", "there are no volumes" },
+		{ false, "/a:/b:", "ends in ':'" },
+		{ false, "/a:/b:z", "neither ro nor rw" },
+		{ false, "/a:/b:ro:rw", "neither ro nor rw" },
+		{ true, "", "is not type=bind" },
+		{ true, "type=bind,src=/a", "is not type=bind" },
+		{ true, "type=bind,dst=/a", "is not type=bind" },
+		{ true, "src=/a,dst=/b", "is not type=bind" },
+		{ true, "type=volume,src=a,dst=/b", "another type than bind" },
+		{ true, "type=tmpfs,dst=/b", "another type than bind" },
+		{ true, "type=bind,src,dst=/b", "without value" },
+		{ true, "type=bind,src=,dst=/b", "without value" },
+		{ true, "type=bind,src=/a,source=/c,dst=/b", "twice" },
+		{ true, "type=bind,src=/a,dst=/b,readonly=no",
+		  "true or false" },
+		{ true, "type=bind,src=/a,dst=/b,bind-propagation=shared",
+		  "none of type" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		const struct word w = { .words = bad[i].words,
+					.word = bad[i].word };
+		struct cli_mounts ms = { 0 };
+		struct hutch_err e = { 0 };
+
+		ck_assert_int_eq(take(&ms, &w, &e), -EINVAL);
+		ck_assert_msg(strstr(e.msg, bad[i].says), "'%s' says '%s'",
+			      bad[i].word, e.msg);
+		mount_done(&ms);
+	}
+}
+END_TEST
+
+CHECK_MAIN("cli_mount", both_spellings_are_read, each_bad_word_is_refused)
