@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tests/lib/fuse_kit.c - see fuse_kit.h */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -79,14 +79,25 @@ void fk_init(struct fuse_kit *k, const struct fs_opts *o)
 	bug_on(fk_start(k) != 0);
 }
 
-static int remove_one(const char *path, const struct stat *st, int type,
-		      struct FTW *ftw)
+/* Step by step, as its paths may be longer than paths may be; closes @fd. */
+static void empty(int fd)
 {
-	(void)st;
-	(void)ftw;
-	if (type == FTW_DNR)
-		(void)chmod(path, 0700);
-	return remove(path);
+	DIR *dir = fdopendir(fd);
+	const struct dirent *de;
+
+	bug_on(!dir);
+	while ((de = readdir(dir))) {
+		if (strcmp(de->d_name, ".") == 0 ||
+		    strcmp(de->d_name, "..") == 0 ||
+		    unlinkat(fd, de->d_name, 0) == 0)
+			continue;
+		bug_on(errno != EISDIR);
+		bug_on(fchmodat(fd, de->d_name, 0700, 0) < 0);
+		empty(openat(fd, de->d_name,
+			     O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+		bug_on(unlinkat(fd, de->d_name, AT_REMOVEDIR) < 0);
+	}
+	(void)closedir(dir);
 }
 
 void fk_done(struct fuse_kit *k)
@@ -101,8 +112,8 @@ void fk_done(struct fuse_kit *k)
 	fs_server_free(k->s);
 	free(k->body);
 	base_closep(&k->fd);
-	base_closep(&k->top_fd);
-	bug_on(nftw(k->top, remove_one, 16, FTW_DEPTH | FTW_PHYS) != 0);
+	empty(take_fd(&k->top_fd));
+	bug_on(rmdir(k->top) < 0);
 }
 
 /* @len bytes of @src, or of nothing, in pieces. Return: how many pieces */

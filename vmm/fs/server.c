@@ -221,6 +221,17 @@ int fs_server_new(const struct fs_opts *o, struct fs_server **ret,
 	return 0;
 }
 
+void fs_server_stats(struct fs_server *s, struct fs_stats *ret)
+{
+	fs_lock(s);
+	*ret = (struct fs_stats){
+		.n_inodes = s->inodes.used,
+		.n_handles = s->n_handles,
+		.n_fds = s->n_idle + s->n_busy + s->n_pinned + s->n_handles,
+	};
+	fs_unlock(s);
+}
+
 void fs_server_free(struct fs_server *s)
 {
 	if (!s)

@@ -97,6 +97,18 @@ struct fs_opts {
 struct fs_server;
 
 /**
+ * struct fs_stats - What a server holds now
+ * @n_inodes:	Files and folders that the guest knows, and their parents
+ * @n_handles:	Of these, what it has open
+ * @n_fds:	Descriptors, without the folder's own and those of requests
+ */
+struct fs_stats {
+	unsigned int n_inodes;
+	unsigned int n_handles;
+	unsigned int n_fds;
+};
+
+/**
  * fs_server_new() - Share a folder or a file
  *
  * Return: 0, or -errno with the sentence in @e
@@ -114,6 +126,9 @@ void fs_server_free(struct fs_server *s);
  * way, with an error or without.
  */
 void fs_server_reset(struct fs_server *s);
+
+/** fs_server_stats() - Context: any thread */
+void fs_server_stats(struct fs_server *s, struct fs_stats *ret);
 
 /**
  * fs_serve() - Answer one request
