@@ -63,7 +63,7 @@ static int open_made(struct fs_req *r, const struct making *m, const char *name,
 
 	if (fd < 0)
 		return fd;
-	fd = fs_open_path(r->s, &path, flags, 0600);
+	fd = fs_open_path(r->s, &path, flags, flags & O_CREAT ? 0600 : 0);
 	fs_path_done(&path);
 	return fd;
 }
