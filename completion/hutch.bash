@@ -40,6 +40,28 @@ _hutch_values() {
 	esac
 }
 
+# _hutch_image HUTCH CUR WORDS SUB: verbs of its own, then names or files.
+_hutch_image() {
+	if [ "$3" -eq 0 ]; then
+		mapfile -t COMPREPLY < <(compgen -W "$("$1" help image \
+			2>/dev/null | sed -n 's/^hutch image \([a-z]*\) .*/\1/p')" \
+			-- "$2")
+		return 0
+	fi
+	case $4 in
+	import | load)
+		[ "$3" -eq 1 ] || return 0
+		compopt -o filenames
+		mapfile -t COMPREPLY < <(compgen -f -- "$2")
+		;;
+	inspect | show | rm | remove)
+		# A colon parts words for bash: only ids are sure to come whole.
+		mapfile -t COMPREPLY < <(compgen -W \
+			"$("$1" image list -q 2>/dev/null)" -- "$2")
+		;;
+	esac
+}
+
 _hutch() {
 	local cmd=$1 cur=$2 prev=$3 verb='' vm='' i words=0 dashes=no
 
@@ -93,6 +115,9 @@ _hutch() {
 		return 0
 	fi
 	case $verb in
+	image)
+		_hutch_image "$cmd" "$cur" "$words" "$vm"
+		;;
 	help)
 		mapfile -t COMPREPLY < <(compgen -W "$(_hutch_verbs "$cmd")" \
 			-- "$cur")

@@ -9,21 +9,31 @@
 #include "host/cli/text.h"
 
 #define QUOTE_MAX 80
+#define SUBS_MAX  16
 
 static const struct verb *const verbs[] = {
-	&verb_run,     &verb_start,   &verb_exec,   &verb_ps,   &verb_attach,
-	&verb_logs,    &verb_wait,    &verb_kill,   &verb_drop, &verb_stop,
-	&verb_list,    &verb_inspect, &verb_events, &verb_rm,   &verb_doctor,
-	&verb_version, &verb_help,
+	&verb_run,    &verb_start,   &verb_exec,   &verb_ps,   &verb_attach,
+	&verb_logs,   &verb_wait,    &verb_kill,   &verb_drop, &verb_stop,
+	&verb_list,   &verb_inspect, &verb_events, &verb_rm,   &verb_image,
+	&verb_doctor, &verb_version, &verb_help,
 };
 
 /* What people try who come from elsewhere. */
 static const struct {
 	const char *theirs, *ours;
 } foreign[] = {
-	{ "create", "start" }, { "delete", "rm" },    { "remove", "rm" },
-	{ "shell", "exec" },   { "show", "inspect" }, { "info", "doctor" },
-	{ "top", "ps" },       { "signal", "kill" },
+	{ "create", "start" },
+	{ "delete", "rm" },
+	{ "remove", "rm" },
+	{ "shell", "exec" },
+	{ "show", "inspect" },
+	{ "info", "doctor" },
+	{ "top", "ps" },
+	{ "signal", "kill" },
+	{ "images", "image list" },
+	{ "import", "image import" },
+	{ "load", "image import" },
+	{ "rmi", "image rm" },
 };
 
 int cli_open(struct cli *c)
@@ -47,6 +57,36 @@ const struct verb *cli_find_verb(const char *name)
 	return NULL;
 }
 
+/* "list" of "image list". */
+static const char *sub_word(const char *name)
+{
+	const char *space = strrchr(name, ' ');
+
+	return space ? space + 1 : name;
+}
+
+const struct verb *cli_find_sub(const struct verb *v, const char *name)
+{
+	for (size_t i = 0; v->subs && v->subs[i]; i++) {
+		const struct verb *s = v->subs[i];
+
+		if (!strcmp(sub_word(s->name), name) ||
+		    (s->alias && !strcmp(sub_word(s->alias), name)))
+			return s;
+	}
+	return NULL;
+}
+
+const char *cli_suggest_sub(const struct verb *v, const char *name)
+{
+	const char *names[SUBS_MAX + 1] = { NULL }, *near;
+
+	for (size_t i = 0; v->subs && v->subs[i] && i < SUBS_MAX; i++)
+		names[i] = sub_word(v->subs[i]->name);
+	near = text_near(name, names);
+	return near ? cli_find_sub(v, near)->name : NULL;
+}
+
 const char *cli_suggest_verb(const char *name)
 {
 	const char *names[ARRAY_LEN(verbs) + 1] = { NULL };
@@ -60,8 +100,23 @@ const char *cli_suggest_verb(const char *name)
 	return text_near(name, names);
 }
 
+static void print_subs_help(const struct verb *v, FILE *out)
+{
+	(void)fprintf(out, "Usage: hutch %s %s\n\n%s", v->name, v->args,
+		      v->help);
+	for (size_t i = 0; v->subs[i]; i++) {
+		(void)fprintf(out, "\nhutch %s %s\n", v->subs[i]->name,
+			      v->subs[i]->args);
+		opt_print_help(v->subs[i]->rules.table, out);
+	}
+}
+
 static void print_verb_help(const struct verb *v, FILE *out)
 {
+	if (v->subs) {
+		print_subs_help(v, out);
+		return;
+	}
 	(void)fprintf(out, "Usage: hutch %s %s\n\n%s", v->name, v->args,
 		      v->help ? v->help : "");
 	if (!v->help)
@@ -222,6 +277,8 @@ static int dispatch(struct cli *c, const char *const *argv)
 		c->verb = cli_find_verb(*argv);
 	if (!c->verb)
 		return no_verb(c, *argv);
+	if (c->verb->subs && argv[1] && cli_find_sub(c->verb, argv[1]))
+		c->verb = cli_find_sub(c->verb, *++argv);
 	return run_verb(c, argv + 1);
 }
 

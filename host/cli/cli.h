@@ -55,6 +55,8 @@ struct cli {
  * @opts_size:	Bytes of its struct, which begins with struct cli_common
  * @min, @max:	How many words it wants
  * @run:	Does it. Return: exit code
+ * @subs:	Verbs of its own, "image list", that its first word chooses; or
+ *		NULL.  Ends in NULL
  */
 struct verb {
 	const char *name;
@@ -66,6 +68,7 @@ struct verb {
 	size_t opts_size;
 	size_t min, max;
 	int (*run)(struct cli *c, const void *opts, const struct opt_words *w);
+	const struct verb *const *subs;
 };
 
 extern const struct verb verb_run;
@@ -82,6 +85,7 @@ extern const struct verb verb_inspect;
 extern const struct verb verb_logs;
 extern const struct verb verb_events;
 extern const struct verb verb_rm;
+extern const struct verb verb_image;
 extern const struct verb verb_doctor;
 extern const struct verb verb_version;
 extern const struct verb verb_help;
@@ -113,6 +117,12 @@ struct jsonw cli_json(void);
 
 /** cli_find_verb() - By name or alias, or NULL */
 const struct verb *cli_find_verb(const char *name);
+
+/** cli_find_sub() - The one that @name chooses, or NULL */
+const struct verb *cli_find_sub(const struct verb *v, const char *name);
+
+/** cli_suggest_sub() - What @name was meant to be, "image list", or NULL */
+const char *cli_suggest_sub(const struct verb *v, const char *name);
 
 /** cli_suggest_verb() - What @name was meant to be, or NULL */
 const char *cli_suggest_verb(const char *name);

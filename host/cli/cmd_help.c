@@ -23,6 +23,10 @@ static int cmd_help(struct cli *c, const void *opts, const struct opt_words *w)
 		return 0;
 	}
 	v = cli_find_verb(word);
+	if (v && v->subs && opt_word(w, 1))
+		v = cli_find_sub(v, opt_word(w, 1));
+	else if (v && opt_word(w, 1))
+		return cli_usage(c, "'%s' has no verbs of its own", v->name);
 	if (v) {
 		cli_print_help(v, stdout);
 		return 0;
@@ -39,10 +43,10 @@ static int cmd_help(struct cli *c, const void *opts, const struct opt_words *w)
 
 const struct verb verb_help = {
 	.name = "help",
-	.args = "[VERB]",
+	.args = "[VERB [VERB]]",
 	.summary = "say what can be done, or more about one verb",
 	.rules = { .table = help_opts },
 	.opts_size = sizeof(struct cli_common),
-	.max = 1,
+	.max = 2,
 	.run = cmd_help,
 };

@@ -267,6 +267,8 @@ static const struct place places[] = {
 			       ADVICE_BUILD },
 	[HUTCH_PATH_ROOT] = { "builtin.cpio", "images/builtin.cpio",
 			      ADVICE_BUILD },
+	[HUTCH_PATH_IMAGE] = { "hutch-image", "host/image/hutch-image",
+			       ADVICE_BUILD },
 };
 
 /* The folder of the running program, with no trailing slash. */
@@ -383,6 +385,7 @@ int dirs_find(const struct hutch *h, int what, const char *given, char **ret,
 	case HUTCH_PATH_VMM:
 	case HUTCH_PATH_AGENT:
 	case HUTCH_PATH_ROOT:
+	case HUTCH_PATH_IMAGE:
 		return find_program(h, &places[what], ret, e);
 	case HUTCH_PATH_KERNEL:
 		return find_kernel(h, given, ret, e);

@@ -112,8 +112,8 @@ struct hutch_err {
  * @state_dir:	Folder for all state; NULL: $HUTCH_STATE if set, else
  *		$XDG_RUNTIME_DIR/hutch and $XDG_STATE_HOME/hutch (or
  *		~/.local/state/hutch), for root /run/hutch and /var/lib/hutch
- * @libexec_dir: Folder of hutch-keeper, hutch-vmm, hutch-agent and
- *		builtin.cpio; NULL: $HUTCH_LIBEXEC if set, else found from
+ * @libexec_dir: Folder of hutch-keeper, hutch-vmm, hutch-agent, hutch-image
+ *		and builtin.cpio; NULL: $HUTCH_LIBEXEC if set, else found from
  *		where the running program is: <prefix>/libexec/hutch, or the
  *		build tree
  */
@@ -146,8 +146,9 @@ enum hutch_path {
 	HUTCH_PATH_KEEPER,
 	HUTCH_PATH_VMM,
 	HUTCH_PATH_AGENT,
-	HUTCH_PATH_ROOT,  /* the built-in root, a cpio archive */
-	HUTCH_PATH_KERNEL /* $HUTCH_KERNEL or <data>/kernel/vmlinux */
+	HUTCH_PATH_ROOT,   /* the built-in root, a cpio archive */
+	HUTCH_PATH_KERNEL, /* $HUTCH_KERNEL or <data>/kernel/vmlinux */
+	HUTCH_PATH_IMAGE   /* hutch-image, which makes images */
 };
 
 /**
@@ -1166,6 +1167,226 @@ HUTCH_API int hutch_logs_wait(struct hutch_logs *l,
 
 /** hutch_logs_close() - Takes NULL */
 HUTCH_API void hutch_logs_close(struct hutch_logs *l);
+
+/* ---- Images ----------------------------------------------------------- */
+
+/*
+ * An image is a root file system with a configuration.  It is kept unpacked in
+ * <data>/images (HUTCH_PATH_DATA), each under its id, and has any number of
+ * names.  docs/images.md tells of formats, limits and what is refused.
+ */
+#define HUTCH_IMAGE_REF_MAX    255 /* bytes of a name, with tag or digest */
+#define HUTCH_IMAGE_ID_LEN     64  /* hexadecimal digits */
+#define HUTCH_IMAGE_LAYERS_MAX 256
+#define HUTCH_IMAGE_DEPTH_MAX  256           /* folders in one another */
+#define HUTCH_IMAGE_BYTES      (64ull << 30) /* of files, by default */
+#define HUTCH_IMAGE_ENTRIES    4000000u      /* in its archives, by default */
+#define HUTCH_IMAGE_CONFIG_MAX (4u << 20)    /* bytes of one JSON document */
+#define HUTCH_IMAGE_STRINGS    4096 /* in each list of its configuration */
+
+/** struct hutch_image - An image in use; from hutch_image_open() */
+struct hutch_image;
+
+/**
+ * struct hutch_image_info - What is on record about an image
+ * @id:		HUTCH_IMAGE_ID_LEN digits: the digest of its configuration
+ * @names:	Sorted; NULL if it has none.  Each list here ends in NULL
+ * @manifest:	Digest of the manifest it was made from, or ""
+ * @os:		As its configuration says; likewise @arch
+ * @created_ns:	When it came into the store, UTC since 1970
+ * @bytes:	Of its files as they are unpacked
+ * @entries:	Files, folders and all else
+ * @layers:	Digest of each uncompressed layer, lowest first
+ * @env:	"NAME=VALUE"; NULL if none, as for the next lists
+ * @entrypoint:	Put in front of the command
+ * @cmd:	The command, if none is given
+ * @user:	"" for root, as @workdir is "" for /
+ * @stop_signal: As written in the image, or ""
+ * @volumes:	Paths, sorted
+ * @labels:	"KEY=VALUE", sorted
+ *
+ * All but @id, @created_ns, @bytes and @entries is the image's own word.  Made
+ * by the library, which may add fields at the end.
+ */
+struct hutch_image_info {
+	const char *id;
+	const char *const *names;
+	const char *manifest;
+	const char *os;
+	const char *arch;
+	int64_t created_ns;
+	uint64_t bytes;
+	uint64_t entries;
+	const char *const *layers;
+	const char *const *env;
+	const char *const *entrypoint;
+	const char *const *cmd;
+	const char *workdir;
+	const char *user;
+	const char *stop_signal;
+	const char *const *volumes;
+	const char *const *labels;
+};
+
+/** enum hutch_image_step - What is being done */
+enum hutch_image_step {
+	HUTCH_IMAGE_STEP_NOTE = 1, /* a sentence: something a user may want
+				    * to know */
+	HUTCH_IMAGE_STEP_FETCH,    /* a blob comes from a registry */
+	HUTCH_IMAGE_STEP_UNPACK    /* a layer or an archive is unpacked */
+};
+
+/**
+ * hutch_image_progress_fn - Called now and then while an image is made
+ * @text:	A sentence, or what it is about; printable, lives for the call
+ * @done:	Bytes so far
+ * @total:	Of these; 0: not known
+ */
+typedef void (*hutch_image_progress_fn)(void *arg, enum hutch_image_step step,
+					const char *text, uint64_t done,
+					uint64_t total);
+
+/**
+ * struct hutch_image_import_opts - An image to be, from a file or a folder
+ * @size:	sizeof(struct hutch_image_import_opts)
+ * @path:	An OCI layout (a folder or a tar), an archive of docker save,
+ *		or a plain tar of a root; tars may be packed by gzip, zstd, xz
+ *		or bzip2
+ * @name:	It is to have: as hutch_image_ref_ok() takes it, no digest
+ * @pick:	Where there are several images: the one of this name or tag;
+ *		NULL: there must be one for this machine
+ * @progress:	May be NULL
+ * @max_bytes:	More are refused; 0: HUTCH_IMAGE_BYTES
+ * @max_entries: The same; 0: HUTCH_IMAGE_ENTRIES
+ */
+struct hutch_image_import_opts {
+	size_t size;
+	const char *path;
+	const char *name;
+	const char *pick;
+	hutch_image_progress_fn progress;
+	void *progress_arg;
+	uint64_t max_bytes;
+	uint64_t max_entries;
+};
+
+/* clang-format off */
+#define HUTCH_IMAGE_IMPORT_OPTS_INIT                                      \
+	{                                                                 \
+		sizeof(struct hutch_image_import_opts), NULL, NULL, NULL, \
+			NULL, NULL, 0, 0                                  \
+	}
+/* clang-format on */
+
+/**
+ * hutch_image_import() - Take an image into the store
+ * @ret:	For hutch_image_info_free(); may be NULL
+ *
+ * If the same image is there already, it gets the name as well.  An image that
+ * had the name keeps its other names.  Nothing is left of what fails.  Blocks
+ * for as long as it takes.
+ *
+ * Return: 0; -EINVAL for a bad option; -ENOENT; -EBADMSG if the image is
+ *         malformed or its digests are wrong; -EPERM if it is hostile; -E2BIG
+ *         if it is beyond a limit; -ENOTSUP; -ENOSPC
+ */
+HUTCH_API int hutch_image_import(struct hutch *h,
+				 const struct hutch_image_import_opts *opts,
+				 struct hutch_image_info **ret,
+				 struct hutch_err *e);
+
+/** hutch_image_ref_ok() - 1 if an image can be called @name, else 0 */
+HUTCH_API int hutch_image_ref_ok(const char *name);
+
+/**
+ * hutch_image_list() - All images, sorted by name, nameless ones last
+ * @ret:	List that ends in NULL; for hutch_image_list_free()
+ *
+ * Return: how many, or -errno
+ */
+HUTCH_API int hutch_image_list(struct hutch *h, struct hutch_image_info ***ret,
+			       struct hutch_err *e);
+
+/** hutch_image_list_free() - Free what hutch_image_list() made; takes NULL */
+HUTCH_API void hutch_image_list_free(struct hutch_image_info **list);
+
+/**
+ * hutch_image_inspect() - What is on record about one image
+ * @name:	A name; one without a host is looked for as it is and then as
+ *		docker.io's.  Or an id, or four or more of its first digits
+ * @ret:	For hutch_image_info_free()
+ *
+ * Return: 0; -ENOENT; -EINVAL if it is no name; -ENOTUNIQ if several images
+ *         have such an id
+ */
+HUTCH_API int hutch_image_inspect(struct hutch *h, const char *name,
+				  struct hutch_image_info **ret,
+				  struct hutch_err *e);
+
+/** hutch_image_info_free() - Free one; takes NULL */
+HUTCH_API void hutch_image_info_free(struct hutch_image_info *info);
+
+/** hutch_image_json() - As JSON on one line (docs/json.md), to be free()d;
+ *  NULL if out of memory
+ */
+HUTCH_API char *hutch_image_json(const struct hutch_image_info *info);
+
+/**
+ * hutch_image_open() - Use an image: it stays until hutch_image_close()
+ * @name:	As for hutch_image_inspect()
+ */
+HUTCH_API int hutch_image_open(struct hutch *h, const char *name,
+			       struct hutch_image **ret, struct hutch_err *e);
+
+/** hutch_image_info_of() - What is on record; lives as long as @img */
+HUTCH_API const struct hutch_image_info *hutch_image_info_of(
+	const struct hutch_image *img);
+
+/**
+ * hutch_image_tree() - Its root: a folder opened with O_PATH, @img's own
+ *
+ * In hutch's mapped layout (docs/images.md), to be read and not written.
+ */
+HUTCH_API int hutch_image_tree(const struct hutch_image *img);
+
+/**
+ * hutch_image_lock() - A descriptor that keeps the image in use, @img's own
+ *
+ * As long as it, or a copy in any process, is open the image is not removed.
+ */
+HUTCH_API int hutch_image_lock(const struct hutch_image *img);
+
+/** hutch_image_close() - Let go of it; takes NULL */
+HUTCH_API void hutch_image_close(struct hutch_image *img);
+
+#define HUTCH_IMAGE_RM_FORCE (1u << 0) /* by its id, though it has names */
+
+/**
+ * hutch_image_remove() - Take a name from an image, and the last with all of it
+ * @name:	As for hutch_image_inspect().  By id the image goes with its
+ *		name; if it has several, with HUTCH_IMAGE_RM_FORCE only
+ * @flags:	HUTCH_IMAGE_RM_*
+ *
+ * Return: 1 if the image is gone; 0 if it has other names; -ENOENT; -EBUSY if
+ *         it is in use
+ */
+HUTCH_API int hutch_image_remove(struct hutch *h, const char *name,
+				 unsigned int flags, struct hutch_err *e);
+
+#define HUTCH_IMAGE_PRUNE_ALL (1u << 0) /* those with names too */
+
+/**
+ * hutch_image_prune() - Remove images without names, and what was left behind
+ * @flags:	HUTCH_IMAGE_PRUNE_*
+ * @ret:	What is gone, for hutch_image_list_free(); may be NULL
+ *
+ * An image in use stays.
+ *
+ * Return: how many images are gone, or -errno
+ */
+HUTCH_API int hutch_image_prune(struct hutch *h, unsigned int flags,
+				struct hutch_image_info ***ret,
+				struct hutch_err *e);
 
 /* ---- Words ------------------------------------------------------------ */
 

@@ -32,7 +32,7 @@ struct hutch_record *record_new(void)
 }
 
 /* The public struct has const pointers; the memory behind them is ours. */
-static void free_const(const void *p)
+void record_drop(const void *p)
 {
 	void *q;
 
@@ -40,26 +40,26 @@ static void free_const(const void *p)
 	free(q);
 }
 
-static void free_list(const char *const *v)
+void record_drop_list(const char *const *v)
 {
 	for (size_t i = 0; v && v[i]; i++)
-		free_const(v[i]);
-	free_const(v);
+		record_drop(v[i]);
+	record_drop(v);
 }
 
 void hutch_record_free(struct hutch_record *rec)
 {
 	if (!rec)
 		return;
-	free_const(rec->text);
-	free_const(rec->boot_id);
-	free_const(rec->hostname);
-	free_const(rec->kernel);
-	free_const(rec->user);
-	free_const(rec->workdir);
-	free_list(rec->argv);
-	free_list(rec->env);
-	free_list(rec->labels);
+	record_drop(rec->text);
+	record_drop(rec->boot_id);
+	record_drop(rec->hostname);
+	record_drop(rec->kernel);
+	record_drop(rec->user);
+	record_drop(rec->workdir);
+	record_drop_list(rec->argv);
+	record_drop_list(rec->env);
+	record_drop_list(rec->labels);
 	mounts_free(rec->mounts);
 	free(rec);
 }
@@ -70,7 +70,7 @@ int record_set(const char **field, const char *s)
 
 	if (!copy)
 		return -ENOMEM;
-	free_const(*field);
+	record_drop(*field);
 	*field = copy;
 	return 0;
 }
@@ -85,11 +85,11 @@ int record_set_list(const char *const **field, const char *const *v)
 	for (size_t i = 0; i < n; i++) {
 		copy[i] = strdup(v[i]);
 		if (!copy[i]) {
-			free_list(copy);
+			record_drop_list(copy);
 			return -ENOMEM;
 		}
 	}
-	free_list(*field);
+	record_drop_list(*field);
 	*field = copy;
 	return 0;
 }

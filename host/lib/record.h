@@ -33,6 +33,12 @@ MUST_CHECK int record_set(const char **field, const char *s);
 /** record_set_list() - Replace argv or env. Return: 0 or -ENOMEM */
 MUST_CHECK int record_set_list(const char *const **field, const char *const *v);
 
+/** record_drop() - Free what a const field points to, which is ours */
+void record_drop(const void *p);
+
+/** record_drop_list() - Free a list that record_set_list() made; takes NULL */
+void record_drop_list(const char *const *v);
+
 /** record_set_text() - Replace the text, escaped and cut at RECORD_TEXT */
 void record_set_text(struct hutch_record *rec, const char *s, size_t len);
 

@@ -71,6 +71,8 @@ test_completion() {
 	is 'start stop ' "$(complete st)" "verbs"
 	is '--memory ' "$(complete run --m)" "options of run"
 	is '--grace ' "$(complete stop --g)" "options of stop"
+	is 'import inspect ' "$(complete image i)" "verbs of image"
+	is '--pick ' "$(complete image import --p)" "options of its verbs"
 	is ' ' "$(complete run --memory '')" "a size is not guessed"
 	is 'HUTCH_STATE ' "$(complete run -it -e HUTCH_ST)" "variables"
 	is ' ' "$(complete exec -t web -- '')" "a command in a VM"

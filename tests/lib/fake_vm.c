@@ -122,7 +122,7 @@ int fake_vm_cli(const char *word, ...)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
-PRINTF(2, 3) static int call(struct hutch_err *e, const char *fmt, ...)
+int fake_vm_call(struct hutch_err *e, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -162,10 +162,11 @@ int hutch_start(struct hutch *h, const struct hutch_start_opts *o,
 		struct hutch_vm **ret, struct hutch_err *e)
 {
 	static struct hutch_vm started = { "made-up" };
-	int r = call(e, "start %s flags %#x idle %llu on-exit %d timeout %llu",
-		     or_dash(o->name), o->flags,
-		     (unsigned long long)o->idle_timeout_ms, (int)o->on_exit,
-		     (unsigned long long)o->timeout_ms);
+	int r = fake_vm_call(
+		e, "start %s flags %#x idle %llu on-exit %d timeout %llu",
+		or_dash(o->name), o->flags,
+		(unsigned long long)o->idle_timeout_ms, (int)o->on_exit,
+		(unsigned long long)o->timeout_ms);
 
 	for (size_t i = 0; o->labels && o->labels[i]; i++)
 		(void)dprintf(fds[CALLS], " %s", o->labels[i]);
@@ -184,12 +185,12 @@ int hutch_vm_wait(struct hutch *h, struct hutch_vm *v, int timeout_ms,
 		  struct hutch_record **ret, struct hutch_err *e)
 {
 	*ret = vm.record;
-	return call(e, "vm-wait %d\n", timeout_ms);
+	return fake_vm_call(e, "vm-wait %d\n", timeout_ms);
 }
 
 void hutch_vm_close(struct hutch_vm *v)
 {
-	(void)call(NULL, "vm-close\n");
+	(void)fake_vm_call(NULL, "vm-close\n");
 }
 
 int hutch_list(struct hutch *h, struct hutch_record ***ret, struct hutch_err *e)
@@ -206,7 +207,7 @@ int hutch_inspect(struct hutch *h, const char *name, struct hutch_record **ret,
 		  struct hutch_err *e)
 {
 	*ret = vm.record;
-	return call(e, "inspect %s\n", name);
+	return fake_vm_call(e, "inspect %s\n", name);
 }
 
 void hutch_record_free(struct hutch_record *rec)
@@ -221,7 +222,7 @@ char *hutch_record_json(const struct hutch_record *rec)
 int hutch_wait(struct hutch *h, const char *name, enum hutch_wait what,
 	       int timeout_ms, struct hutch_record **ret, struct hutch_err *e)
 {
-	int r = call(e, "wait %s %d\n", name, timeout_ms);
+	int r = fake_vm_call(e, "wait %s %d\n", name, timeout_ms);
 
 	if (r == 0 && vm.vm_wait_error == 0)
 		*ret = vm.record;
@@ -231,18 +232,18 @@ int hutch_wait(struct hutch *h, const char *name, enum hutch_wait what,
 int hutch_stop(struct hutch *h, const char *name, int grace_ms,
 	       struct hutch_err *e)
 {
-	return call(e, "stop %s %d\n", name, grace_ms);
+	return fake_vm_call(e, "stop %s %d\n", name, grace_ms);
 }
 
 int hutch_kill(struct hutch *h, const char *name, struct hutch_err *e)
 {
-	return call(e, "kill %s\n", name);
+	return fake_vm_call(e, "kill %s\n", name);
 }
 
 int hutch_rm(struct hutch *h, const char *name, unsigned int flags,
 	     struct hutch_err *e)
 {
-	return call(e, "rm %s %#x\n", name, flags);
+	return fake_vm_call(e, "rm %s %#x\n", name, flags);
 }
 
 /* Pending until whoever waits for it by signalfd looks. */
@@ -267,12 +268,12 @@ int hutch_exec_open(struct hutch *h, const char *name,
 		    const struct hutch_exec_opts *o, struct hutch_exec **ret,
 		    struct hutch_err *e)
 {
-	int r = call(e,
-		     "exec %s %s flags %#x memory %llu ring %u pids %u "
-		     "weight %u timeout %llu\n",
-		     name, or_dash(o->id), o->flags,
-		     (unsigned long long)o->memory, o->ring, o->pids,
-		     o->cpu_weight, (unsigned long long)o->timeout_ms);
+	int r = fake_vm_call(e,
+			     "exec %s %s flags %#x memory %llu ring %u pids %u "
+			     "weight %u timeout %llu\n",
+			     name, or_dash(o->id), o->flags,
+			     (unsigned long long)o->memory, o->ring, o->pids,
+			     o->cpu_weight, (unsigned long long)o->timeout_ms);
 
 	if (r == 0)
 		*ret = process();
@@ -289,10 +290,10 @@ int hutch_attach(struct hutch *h, const char *name, const char *proc,
 		 const struct hutch_attach_opts *o, struct hutch_exec **ret,
 		 struct hutch_err *e)
 {
-	int r = call(e, "attach %s %s flags %#x from %llu %llu\n", name,
-		     or_dash(proc), o->flags,
-		     (unsigned long long)o->stdout_from,
-		     (unsigned long long)o->stderr_from);
+	int r = fake_vm_call(e, "attach %s %s flags %#x from %llu %llu\n", name,
+			     or_dash(proc), o->flags,
+			     (unsigned long long)o->stdout_from,
+			     (unsigned long long)o->stderr_from);
 
 	if (r == 0)
 		*ret = process();
@@ -306,7 +307,8 @@ int hutch_processes(struct hutch *h, const char *name, const char *proc,
 		    struct hutch_err *e)
 {
 	*ret = vm.procs;
-	return call(e, "processes %s %s %#x\n", name, or_dash(proc), flags);
+	return fake_vm_call(e, "processes %s %s %#x\n", name, or_dash(proc),
+			    flags);
 }
 
 void hutch_processes_free(struct hutch_process **list)
@@ -318,23 +320,24 @@ int hutch_process_kill(struct hutch *h, const char *name, const char *proc,
 		       int signo, unsigned int flags, int grace_ms,
 		       struct hutch_err *e)
 {
-	return call(e, "kill %s %s %d %#x %d\n", name, proc, signo, flags,
-		    grace_ms);
+	return fake_vm_call(e, "kill %s %s %d %#x %d\n", name, proc, signo,
+			    flags, grace_ms);
 }
 
 int hutch_process_drop(struct hutch *h, const char *name, const char *proc,
 		       struct hutch_err *e)
 {
-	return call(e, "drop %s %s\n", name, proc);
+	return fake_vm_call(e, "drop %s %s\n", name, proc);
 }
 
 int hutch_process_wait(struct hutch *h, const char *name, const char *proc,
 		       const struct hutch_wait_opts *o,
 		       struct hutch_wait_result *ret, struct hutch_err *e)
 {
-	int r = call(e, "wait %s %s for %d line %s from %llu port %u %d\n",
-		     name, or_dash(proc), (int)o->what, or_dash(o->line),
-		     (unsigned long long)o->from, o->port, o->timeout_ms);
+	int r = fake_vm_call(
+		e, "wait %s %s for %d line %s from %llu port %u %d\n", name,
+		or_dash(proc), (int)o->what, or_dash(o->line),
+		(unsigned long long)o->from, o->port, o->timeout_ms);
 
 	if (r == 0 && vm.wait_error) {
 		e->code = vm.wait_error;
@@ -351,7 +354,7 @@ int hutch_events_open(struct hutch *h, const char *name, unsigned int flags,
 	static struct hutch_events events;
 
 	*ret = &events;
-	return call(e, "events %s %#x\n", or_dash(name), flags);
+	return fake_vm_call(e, "events %s %#x\n", or_dash(name), flags);
 }
 
 int hutch_events_fd(const struct hutch_events *ev)
@@ -379,7 +382,7 @@ int hutch_logs_open(struct hutch *h, const char *name, enum hutch_log which,
 	static struct hutch_logs logs;
 
 	*ret = &logs;
-	return call(e, "logs %s %d %#x\n", name, (int)which, flags);
+	return fake_vm_call(e, "logs %s %d %#x\n", name, (int)which, flags);
 }
 
 int hutch_logs_fd(const struct hutch_logs *l)

@@ -69,4 +69,13 @@ const char *fake_vm_calls(void);
 const char *fake_vm_out(void);
 const char *fake_vm_err(void);
 
+/**
+ * fake_vm_call() - For those that take libhutch's place: what was asked
+ * @e:		Gets the sentence, if it is to fail
+ *
+ * Return: what every request fails with, or 0
+ */
+int fake_vm_call(struct hutch_err *e, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
 #endif

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* host/lib/image.c - images, as libhutch gives them out: hutch_image_*() */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/log.h"
+#include "host/lib/dirs.h"
+#include "host/lib/imageinfo.h"
+#include "host/lib/imageref.h"
+#include "host/lib/imagestore.h"
+#include "host/lib/imagework.h"
+#include "host/lib/internal.h"
+
+#define QUOTE_MAX 120
+
+/**
+ * struct hutch_image - See hutch.h
+ * @lock_fd:	The image's folder, locked for as long as it is open
+ * @tree_fd:	O_PATH
+ */
+struct hutch_image {
+	int lock_fd;
+	int tree_fd;
+	struct hutch_image_info *info;
+};
+
+static int open_store(struct hutch *h, struct imagestore *ret, struct err *e)
+{
+	auto_free char *path = NULL;
+	int fd;
+
+	if (asprintf(&path, "%s/images", h->data) < 0)
+		return err_set(e, -ENOMEM, "no memory");
+	fd = dirs_open(path, e);
+	return fd < 0 ? fd : imagestore_open(fd, ret, e);
+}
+#define auto_store AUTO(imagestore_close)
+
+int hutch_image_ref_ok(const char *name)
+{
+	struct imageref ref;
+
+	return imageref_parse(name, &ref, NULL) == 0;
+}
+
+/* ---- Making ---- */
+
+static int check_name(const char *name, char ret[HUTCH_IMAGE_REF_MAX + 1],
+		      struct err *e)
+{
+	struct imageref ref;
+	int r;
+
+	if (!name)
+		return err_set(e, -EINVAL, "an image needs a name");
+	r = imageref_parse(name, &ref, e);
+	if (r < 0)
+		return r;
+	if (ref.digest[0])
+		return err_set(
+			e, -EINVAL,
+			"'%s': an image is named by a tag, its digest is "
+			"what it is",
+			name);
+	return imageref_text(&ref, ret, e);
+}
+
+static int open_source(const char *path, struct err *e)
+{
+	char q[QUOTE_MAX];
+	int fd;
+
+	if (!path)
+		return err_set(e, -EINVAL, "an import needs a path");
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	return fd < 0 ? err_set(e, -errno, "cannot open '%s': %s",
+				log_escape(q, sizeof(q), path, strlen(path)),
+				strerror(errno))
+		      : fd;
+}
+
+/* What has been made is looked at for who wants to know. */
+static int give(const struct imagestore *s, const char *id,
+		struct hutch_image_info **ret, struct err *e)
+{
+	return ret ? imagestore_info(s, id, ret, e) : 0;
+}
+
+int hutch_image_import(struct hutch *h,
+		       const struct hutch_image_import_opts *opts,
+		       struct hutch_image_info **ret, struct hutch_err *e)
+{
+	struct hutch_image_import_opts o = HUTCH_IMAGE_IMPORT_OPTS_INIT;
+	auto_store struct imagestore s = IMAGESTORE_INIT;
+	char name[HUTCH_IMAGE_REF_MAX + 1], id[HUTCH_IMAGE_ID_LEN + 1];
+	struct imagework w = { .verb = "import", .name = name };
+	auto_fd int src = -1;
+	int r = opts_take(&o, sizeof(o), opts, opts->size, err_of(e));
+
+	r = r < 0 ? r : check_name(o.name, name, err_of(e));
+	if (r < 0)
+		return r;
+	src = open_source(o.path, err_of(e));
+	if (src < 0)
+		return src;
+	w.src_fd = src;
+	w.pick = o.pick;
+	w.max_bytes = o.max_bytes ? o.max_bytes : HUTCH_IMAGE_BYTES;
+	w.max_entries = o.max_entries ? o.max_entries : HUTCH_IMAGE_ENTRIES;
+	w.progress = o.progress;
+	w.progress_arg = o.progress_arg;
+	r = open_store(h, &s, err_of(e));
+	r = r < 0 ? r : imagework_run(h, &s, &w, id, err_of(e));
+	return r < 0 ? r : give(&s, id, ret, err_of(e));
+}
+
+/* ---- Looking ---- */
+
+static const char *first_name(const struct hutch_image_info *i)
+{
+	/* Behind all that a name can begin with. */
+	return i->names ? i->names[0] : "~";
+}
+
+static int by_name(const void *a, const void *b)
+{
+	const struct hutch_image_info *const *x = a, *const *y = b;
+	int r = strcmp(first_name(*x), first_name(*y));
+
+	return r ? r : strcmp((*x)->id, (*y)->id);
+}
+
+void hutch_image_list_free(struct hutch_image_info **list)
+{
+	for (size_t i = 0; list && list[i]; i++)
+		hutch_image_info_free(list[i]);
+	free(list);
+}
+
+int hutch_image_list(struct hutch *h, struct hutch_image_info ***ret,
+		     struct hutch_err *e)
+{
+	auto_store struct imagestore s = IMAGESTORE_INIT;
+	struct hutch_image_info **list;
+	char **ids = NULL;
+	int n = 0, r = open_store(h, &s, err_of(e));
+
+	r = r < 0 ? r : imagestore_ids(&s, &ids, err_of(e));
+	if (r < 0)
+		return r;
+	list = calloc((size_t)r + 1, sizeof(*list));
+	r = list ? 0 : err_set(err_of(e), -ENOMEM, "no memory");
+	for (size_t i = 0; r == 0 && ids[i]; i++) {
+		r = imagestore_info(&s, ids[i], &list[n], err_of(e));
+		n += r == 0;
+		/* One may go while we look. */
+		r = r == -ENOENT ? 0 : r;
+	}
+	imagestore_free_ids(ids);
+	if (r < 0) {
+		hutch_image_list_free(list);
+		return r;
+	}
+	qsort(list, (size_t)n, sizeof(*list), by_name);
+	*ret = list;
+	return n;
+}
+
+int hutch_image_inspect(struct hutch *h, const char *name,
+			struct hutch_image_info **ret, struct hutch_err *e)
+{
+	auto_store struct imagestore s = IMAGESTORE_INIT;
+	char id[HUTCH_IMAGE_ID_LEN + 1];
+	int r = open_store(h, &s, err_of(e));
+
+	r = r < 0 ? r : imagestore_find(&s, name, id, NULL, err_of(e));
+	return r < 0 ? r : imagestore_info(&s, id, ret, err_of(e));
+}
+
+/* ---- Using ---- */
+
+static int open_image(const struct imagestore *s, const char *name,
+		      struct hutch_image *img, struct err *e)
+{
+	char id[HUTCH_IMAGE_ID_LEN + 1];
+	int r = imagestore_find(s, name, id, NULL, e);
+
+	if (r < 0)
+		return r;
+	img->lock_fd = imagestore_use(s, id, e);
+	if (img->lock_fd < 0)
+		return img->lock_fd;
+	img->tree_fd = openat(img->lock_fd, IMAGESTORE_TREE,
+			      O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (img->tree_fd < 0)
+		return err_set(e, -errno, "image %.*s has no tree: %s",
+			       IMAGESTORE_SHORTID, id, strerror(errno));
+	return imagestore_info(s, id, &img->info, e);
+}
+
+int hutch_image_open(struct hutch *h, const char *name,
+		     struct hutch_image **ret, struct hutch_err *e)
+{
+	auto_store struct imagestore s = IMAGESTORE_INIT;
+	struct hutch_image *img = calloc(1, sizeof(*img));
+	int r;
+
+	if (!img)
+		return err_set(err_of(e), -ENOMEM, "no memory");
+	img->lock_fd = -1;
+	img->tree_fd = -1;
+	r = open_store(h, &s, err_of(e));
+	r = r < 0 ? r : open_image(&s, name, img, err_of(e));
+	if (r < 0) {
+		hutch_image_close(img);
+		return r;
+	}
+	*ret = img;
+	return 0;
+}
+
+const struct hutch_image_info *hutch_image_info_of(
+	const struct hutch_image *img)
+{
+	return img->info;
+}
+
+int hutch_image_tree(const struct hutch_image *img)
+{
+	return img->tree_fd;
+}
+
+int hutch_image_lock(const struct hutch_image *img)
+{
+	return img->lock_fd;
+}
+
+void hutch_image_close(struct hutch_image *img)
+{
+	if (!img)
+		return;
+	base_closep(&img->lock_fd);
+	base_closep(&img->tree_fd);
+	hutch_image_info_free(img->info);
+	free(img);
+}
+
+/* ---- Removing ---- */
+
+/* Whether @info has names but @name. */
+static bool has_others(const struct hutch_image_info *info, const char *name)
+{
+	for (size_t i = 0; info->names && info->names[i]; i++)
+		if (strcmp(info->names[i], name) != 0)
+			return true;
+	return false;
+}
+
+static int remove_image(const struct imagestore *s, const char *word,
+			unsigned int flags, struct err *e)
+{
+	AUTO(imageinfo_freep) struct hutch_image_info *info = NULL;
+	char id[HUTCH_IMAGE_ID_LEN + 1], name[HUTCH_IMAGE_REF_MAX + 1];
+	int r = imagestore_find(s, word, id, name, e);
+
+	r = r < 0 ? r : imagestore_info(s, id, &info, e);
+	if (r < 0)
+		return r;
+	if (name[0] && has_others(info, name))
+		return imagestore_unname(s, name, e);
+	r = imagestore_drop(s, id, flags & HUTCH_IMAGE_RM_FORCE ? -1 : 1, e);
+	return r < 0 ? r : 1;
+}
+
+int hutch_image_remove(struct hutch *h, const char *name, unsigned int flags,
+		       struct hutch_err *e)
+{
+	auto_store struct imagestore s = IMAGESTORE_INIT;
+	int r;
+
+	if (flags & ~HUTCH_IMAGE_RM_FORCE)
+		return err_set(err_of(e), -EINVAL, "unknown flags 0x%x", flags);
+	r = open_store(h, &s, err_of(e));
+	return r < 0 ? r : remove_image(&s, name, flags, err_of(e));
+}
+
+int hutch_image_prune(struct hutch *h, unsigned int flags,
+		      struct hutch_image_info ***ret, struct hutch_err *e)
+{
+	auto_store struct imagestore s = IMAGESTORE_INIT;
+	struct hutch_image_info **list = NULL;
+	int all, n = 0, r = open_store(h, &s, err_of(e));
+
+	if (r == 0 && flags & ~HUTCH_IMAGE_PRUNE_ALL)
+		r = err_set(err_of(e), -EINVAL, "unknown flags 0x%x", flags);
+	r = r < 0 ? r : hutch_image_list(h, &list, e);
+	if (r < 0)
+		return r;
+	imagestore_sweep(&s);
+	all = r;
+	r = 0;
+	for (int i = 0; i < all; i++) {
+		struct hutch_image_info *info = list[i];
+
+		list[i] = NULL;
+		if (r == 0 && (flags & HUTCH_IMAGE_PRUNE_ALL || !info->names))
+			r = imagestore_drop(&s, info->id, info->names ? -1 : 0,
+					    err_of(e));
+		else
+			r = r < 0 ? r : -EBUSY;
+		if (r == 0)
+			list[n++] = info;
+		else
+			hutch_image_info_free(info);
+		/* In use, or just gone, or just named: all as it should be. */
+		if (r == -EBUSY || r == -ENOENT || r == -ENOTEMPTY)
+			r = 0;
+	}
+	if (r == 0 && ret)
+		*ret = list;
+	else
+		hutch_image_list_free(list);
+	return r < 0 ? r : n;
+}

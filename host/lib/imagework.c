@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* host/lib/imagework.c - see imagework.h */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "host/lib/dirs.h"
+#include "host/lib/imageref.h"
+#include "host/lib/imagestore.h"
+#include "host/lib/imagework.h"
+#include "host/lib/internal.h"
+
+/* ---- The lines it writes ---- */
+
+static int nonsense(struct err *e)
+{
+	return err_set(e, -EPROTO, "hutch-image spoke nonsense");
+}
+
+static int on_step(const struct imagework *w, const char *s, struct err *e)
+{
+	unsigned long long done, total;
+	int step, at = 0;
+
+	if (sscanf(s, "%d %llu %llu %n", &step, &done, &total, &at) != 3 ||
+	    at == 0 || step < HUTCH_IMAGE_STEP_NOTE ||
+	    step > HUTCH_IMAGE_STEP_UNPACK)
+		return nonsense(e);
+	if (w->progress)
+		w->progress(w->progress_arg, (enum hutch_image_step)step,
+			    s + at, done, total);
+	return 0;
+}
+
+static int on_failed(const char *s, struct err *e)
+{
+	int code = 0, at = 0;
+
+	if (sscanf(s, "%d %n", &code, &at) != 1 || at == 0 || code < 1 ||
+	    code > 4095)
+		return nonsense(e);
+	return err_set(e, -code, "%s", s + at);
+}
+
+bool imagework_clean(const char *s)
+{
+	for (; *s; s++)
+		if ((unsigned char)*s < ' ' || *s == 0x7f)
+			return false;
+	return true;
+}
+
+int imagework_line(const struct imagework *w, char *line,
+		   char ret_id[HUTCH_IMAGE_ID_LEN + 1], struct err *e)
+{
+	char *rest = strchr(line, ' ');
+
+	/* It has escaped what it says; but it reads strangers' bytes. */
+	if (!rest || !imagework_clean(line))
+		return nonsense(e);
+	*rest++ = '\0';
+	if (strcmp(line, "step") == 0)
+		return on_step(w, rest, e);
+	if (strcmp(line, "failed") == 0)
+		return on_failed(rest, e);
+	if (strcmp(line, "image") != 0 || !imageref_id_ok(rest))
+		return nonsense(e);
+	memcpy(ret_id, rest, HUTCH_IMAGE_ID_LEN + 1);
+	return 1;
+}
+
+/* Until the last line, or the end. Return: as imagework_line(). */
+static int read_lines(const struct imagework *w, FILE *f, char *ret_id,
+		      struct err *e)
+{
+	char line[IMAGEWORK_LINE_MAX];
+	int r = 0;
+
+	while (r == 0 && fgets(line, sizeof(line), f)) {
+		size_t len = strlen(line);
+
+		if (len == 0 || line[len - 1] != '\n')
+			return nonsense(e);
+		line[len - 1] = '\0';
+		r = imagework_line(w, line, ret_id, e);
+	}
+	if (r == 0)
+		return err_set(e, -EPROTO,
+			       "hutch-image ended before it was done");
+	return MIN(r, 0);
+}
+
+/* ---- Starting it ---- */
+
+/**
+ * struct words - Its command line
+ * @v:		Ends in NULL; malloc()ed but for none
+ */
+struct words {
+	char *v[IMAGEWORK_WORDS_MAX + 3];
+	size_t n;
+};
+
+static void free_words(struct words *w)
+{
+	for (size_t i = 0; i < w->n; i++)
+		free(w->v[i]);
+}
+
+static int add_word(struct words *w, const char *fmt, ...) PRINTF(2, 3);
+
+static int add_word(struct words *w, const char *fmt, ...)
+{
+	va_list ap;
+	int n;
+
+	bug_on(w->n + 1 >= ARRAY_LEN(w->v));
+	va_start(ap, fmt);
+	n = vasprintf(&w->v[w->n], fmt, ap);
+	va_end(ap);
+	if (n < 0) {
+		w->v[w->n] = NULL;
+		return -ENOMEM;
+	}
+	w->n++;
+	return 0;
+}
+
+static int make_words(const struct imagework *w, const char *path, int store,
+		      int report, struct words *ret)
+{
+	int r = add_word(ret, "%s", path);
+
+	r = r < 0 ? r : add_word(ret, "%s", w->verb);
+	r = r < 0 ? r : add_word(ret, "fds=%d,%d,%d", store, report, w->src_fd);
+	r = r < 0 ? r : add_word(ret, "parent=%d", getpid());
+	r = r < 0 ? r : add_word(ret, "name=%s", w->name);
+	r = r < 0 ? r
+		  : add_word(ret, "max=%llu,%llu",
+			     (unsigned long long)w->max_bytes,
+			     (unsigned long long)w->max_entries);
+	if (r == 0 && w->pick)
+		r = add_word(ret, "pick=%s", w->pick);
+	return r;
+}
+
+static int set_files(posix_spawn_file_actions_t *fa, const int *fd, size_t n)
+{
+	int r = posix_spawn_file_actions_addopen(fa, 0, "/dev/null", O_RDWR, 0);
+
+	r = r ? r : posix_spawn_file_actions_adddup2(fa, 0, 1);
+	r = r ? r : posix_spawn_file_actions_adddup2(fa, 0, 2);
+	/* Onto itself: keeps the number and drops close-on-exec. */
+	for (size_t i = 0; r == 0 && i < n; i++)
+		if (fd[i] >= 0)
+			r = posix_spawn_file_actions_adddup2(fa, fd[i], fd[i]);
+	return -r;
+}
+
+/* What a caller may have chosen to ignore. */
+static int set_signals(posix_spawnattr_t *attr)
+{
+	sigset_t none, some;
+	int r;
+
+	(void)sigemptyset(&none);
+	(void)sigemptyset(&some);
+	(void)sigaddset(&some, SIGPIPE);
+	(void)sigaddset(&some, SIGCHLD);
+	(void)sigaddset(&some, SIGTERM);
+	r = posix_spawnattr_setflags(attr, POSIX_SPAWN_SETSIGMASK |
+						   POSIX_SPAWN_SETSIGDEF);
+	r = r ? r : posix_spawnattr_setsigmask(attr, &none);
+	r = r ? r : posix_spawnattr_setsigdefault(attr, &some);
+	return -r;
+}
+
+static int spawn(char *const *argv, const int *fd, size_t n_fds, pid_t *pid)
+{
+	static char path[] = "PATH=/usr/sbin:/usr/bin:/sbin:/bin";
+	char *const env[] = { path, NULL };
+	posix_spawn_file_actions_t fa;
+	posix_spawnattr_t attr;
+	int r;
+
+	if (posix_spawn_file_actions_init(&fa) != 0)
+		return -ENOMEM;
+	if (posix_spawnattr_init(&attr) != 0) {
+		(void)posix_spawn_file_actions_destroy(&fa);
+		return -ENOMEM;
+	}
+	r = set_files(&fa, fd, n_fds);
+	r = r < 0 ? r : set_signals(&attr);
+	r = r < 0 ? r : -posix_spawn(pid, argv[0], &fa, &attr, argv, env);
+	(void)posix_spawnattr_destroy(&attr);
+	(void)posix_spawn_file_actions_destroy(&fa);
+	return r;
+}
+
+static int start(const struct imagework *w, const char *path, int store,
+		 int report, pid_t *pid, struct err *e)
+{
+	const int fd[] = { store, report, w->src_fd };
+	struct words words = { 0 };
+	int r = make_words(w, path, store, report, &words);
+
+	r = r < 0 ? r : spawn(words.v, fd, ARRAY_LEN(fd), pid);
+	free_words(&words);
+	return r < 0 ? err_set(e, r, "cannot run '%s': %s", path, strerror(-r))
+		     : 0;
+}
+
+int imagework_run(struct hutch *h, const struct imagestore *s,
+		  const struct imagework *w,
+		  char ret_id[HUTCH_IMAGE_ID_LEN + 1], struct err *e)
+{
+	auto_free char *path = NULL;
+	int fd[2], r = dirs_find(h, HUTCH_PATH_IMAGE, NULL, &path, e);
+	pid_t pid = -1, got;
+	FILE *f;
+
+	if (r < 0)
+		return r;
+	if (pipe2(fd, O_CLOEXEC) < 0)
+		return err_set(e, -errno, "cannot make a pipe: %s",
+			       strerror(errno));
+	r = start(w, path, s->fd, fd[1], &pid, e);
+	(void)close(fd[1]);
+	f = fdopen(fd[0], "r");
+	if (!f) {
+		(void)close(fd[0]);
+		r = r < 0 ? r : err_set(e, -ENOMEM, "no memory");
+	}
+	if (r == 0)
+		r = read_lines(w, f, ret_id, e);
+	if (f)
+		(void)fclose(f);
+	/* Whose SIGCHLD is ignored gets ECHILD, when it has ended. */
+	do
+		got = pid < 0 ? 0 : waitpid(pid, NULL, 0);
+	while (got < 0 && errno == EINTR);
+	return r;
+}

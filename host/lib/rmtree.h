@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* host/lib/rmtree.h - remove a file, or a folder and all that is in it */
+#ifndef HUTCH_HOST_LIB_RMTREE_H
+#define HUTCH_HOST_LIB_RMTREE_H
+
+#include "common/base.h"
+
+/* Folders in one another; ours are never deeper than an image may be. */
+#define RMTREE_DEPTH_MAX 300
+
+/**
+ * rmtree() - Remove @name in @dirfd, whatever it is; follows no link
+ *
+ * Return: 0 also if it was not there; -ELOOP if it is too deep; or -errno
+ */
+MUST_CHECK int rmtree(int dirfd, const char *name);
+
+/** rmtree_inside() - Remove all that is in the folder, but not itself */
+MUST_CHECK int rmtree_inside(int dirfd);
+
+#endif

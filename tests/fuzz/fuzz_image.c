@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tests/fuzz/fuzz_image.c - an image's documents and names
+ *
+ * Input: one byte says which parser; the rest is the document.  What is taken
+ * is as it may be: digests are digests, and what is written of it is read back.
+ */
+#include <string.h>
+
+#include "host/image/oci.h"
+#include "host/lib/imageinfo.h"
+#include "host/lib/imageref.h"
+#include "host/lib/imagework.h"
+#include "host/lib/record.h"
+#include "tests/fuzz/fuzz.h"
+
+#define IN_MAX 65536u
+#define HEX    "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
+static void check_desc(const struct oci_desc *d)
+{
+	bug_on(!imageref_digest_ok(d->digest));
+	bug_on(strlen(d->media) > OCI_MEDIA_MAX);
+}
+
+static void try_index(const char *s, size_t len)
+{
+	struct oci_desc d;
+	struct err e = { 0 };
+
+	if (oci_pick(s, len, NULL, true, &d, &e) == 0)
+		check_desc(&d);
+	else
+		bug_on(!e.msg[0]);
+	if (oci_pick(s, len, "v1", false, &d, &e) == 0)
+		check_desc(&d);
+	(void)oci_is_index(s, len);
+}
+
+static void try_manifest(const char *s, size_t len)
+{
+	struct oci_manifest *m = calloc(1, sizeof(*m));
+	struct err e = { 0 };
+
+	bug_on(!m);
+	if (oci_manifest(s, len, m, &e) == 0) {
+		bug_on(m->n > HUTCH_IMAGE_LAYERS_MAX);
+		check_desc(&m->config);
+		for (size_t i = 0; i < m->n; i++)
+			check_desc(&m->layer[i]);
+	}
+	free(m);
+}
+
+static void check_back(struct hutch_image_info *i)
+{
+	struct hutch_image_info *back = NULL;
+	char *json = hutch_image_json(i);
+	struct err e = { 0 };
+
+	bug_on(!json);
+	bug_on(imageinfo_parse(json, strlen(json), &back, &e) < 0);
+	bug_on(strcmp(i->workdir, back->workdir) != 0);
+	bug_on(!i->env != !back->env || !i->labels != !back->labels);
+	hutch_image_info_free(back);
+	free(json);
+}
+
+static void try_config(const char *s, size_t len)
+{
+	struct hutch_image_info *i = NULL;
+	struct err e = { 0 };
+
+	if (oci_config(s, len, &i, &e) < 0) {
+		bug_on(i || !e.msg[0]);
+		return;
+	}
+	bug_on(record_set(&i->id, HEX) < 0);
+	check_back(i);
+	hutch_image_info_free(i);
+}
+
+static void try_saved(const char *s, size_t len)
+{
+	struct oci_saved sv = { 0 };
+
+	if (oci_saved(s, len, NULL, &sv, NULL) == 0)
+		bug_on(!*sv.config);
+	oci_saved_done(&sv);
+}
+
+static void try_info(const char *s, size_t len)
+{
+	struct hutch_image_info *i = NULL;
+
+	if (imageinfo_parse(s, len, &i, NULL) < 0)
+		return;
+	check_back(i);
+	hutch_image_info_free(i);
+}
+
+static void try_ref(const char *s)
+{
+	char text[HUTCH_IMAGE_REF_MAX + 1], again[HUTCH_IMAGE_REF_MAX + 1];
+	struct imageref r, back;
+
+	if (imageref_parse(s, &r, NULL) < 0)
+		return;
+	bug_on(imageref_text(&r, text, NULL) < 0);
+	bug_on(strchr(text, '+') || strstr(text, ".."));
+	bug_on(imageref_parse(text, &back, NULL) < 0);
+	bug_on(imageref_text(&back, again, NULL) < 0);
+	bug_on(strcmp(text, again) != 0);
+	if (imageref_expand(&r, NULL) >= 0)
+		bug_on(!r.domain[0] || imageref_text(&r, text, NULL) < 0);
+}
+
+static void try_line(char *s)
+{
+	static const struct imagework w;
+	char id[HUTCH_IMAGE_ID_LEN + 1] = "";
+	struct err e = { 0 };
+	int r = imagework_line(&w, s, id, &e);
+
+	bug_on(r == 1 && !imageref_id_ok(id));
+	bug_on(r < 0 && !imagework_clean(e.msg));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+	char *s;
+
+	if (len < 1 || len > IN_MAX)
+		return 0;
+	/* Of exact size for those that count, with a NUL for the others. */
+	s = malloc(len);
+	bug_on(!s);
+	memcpy(s, data + 1, len - 1);
+	s[len - 1] = '\0';
+	switch (data[0]) {
+	case 'i':
+		try_index((const char *)data + 1, len - 1);
+		break;
+	case 'm':
+		try_manifest((const char *)data + 1, len - 1);
+		break;
+	case 'c':
+		try_config((const char *)data + 1, len - 1);
+		break;
+	case 's':
+		try_saved((const char *)data + 1, len - 1);
+		break;
+	case 'j':
+		try_info((const char *)data + 1, len - 1);
+		break;
+	case 'r':
+		try_ref(s);
+		break;
+	case 'l':
+		try_line(s);
+		break;
+	default:
+		break;
+	}
+	free(s);
+	return 0;
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tests/lib/fake_image.c - images that are none: libhutch's part of fake_vm.h */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/lib/hutch.h"
+#include "tests/lib/fake_vm.h"
+
+#define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
+/* One that tries to write on the terminal. */
+static const char *const names[] = { "a:1", "h.x/b:2", NULL };
+static const char *const env[] = { "A=\033[31m", NULL };
+static struct hutch_image_info image = {
+	.id = ID,
+	.names = names,
+	.manifest = "",
+	.os = "linux",
+	.arch = "amd64",
+	.created_ns = 1769860800000000000,
+	.bytes = 3 << 20,
+	.entries = 5,
+	.env = env,
+	.workdir = "\033[2J",
+	.user = "",
+	.stop_signal = "",
+};
+
+static struct hutch_image_info **one(void)
+{
+	struct hutch_image_info **list =
+		calloc(2, sizeof(struct hutch_image_info *));
+
+	if (!list)
+		abort();
+	list[0] = &image;
+	return list;
+}
+
+int hutch_image_import(struct hutch *h, const struct hutch_image_import_opts *o,
+		       struct hutch_image_info **ret, struct hutch_err *e)
+{
+	*ret = &image;
+	o->progress(o->progress_arg, HUTCH_IMAGE_STEP_UNPACK, "x", 1, 2);
+	return fake_vm_call(e, "import %s %s %s %llu %llu\n", o->path, o->name,
+			    o->pick ? o->pick : "-",
+			    (unsigned long long)o->max_bytes,
+			    (unsigned long long)o->max_entries);
+}
+
+int hutch_image_list(struct hutch *h, struct hutch_image_info ***ret,
+		     struct hutch_err *e)
+{
+	int r = fake_vm_call(e, "image-list\n");
+
+	if (r == 0)
+		*ret = one();
+	return r;
+}
+
+void hutch_image_list_free(struct hutch_image_info **list)
+{
+	free(list);
+}
+
+int hutch_image_inspect(struct hutch *h, const char *name,
+			struct hutch_image_info **ret, struct hutch_err *e)
+{
+	*ret = &image;
+	return fake_vm_call(e, "image-inspect %s\n", name);
+}
+
+void hutch_image_info_free(struct hutch_image_info *i)
+{
+}
+
+char *hutch_image_json(const struct hutch_image_info *i)
+{
+	return strdup("{\"id\":\"" ID "\"}");
+}
+
+int hutch_image_remove(struct hutch *h, const char *name, unsigned int flags,
+		       struct hutch_err *e)
+{
+	return fake_vm_call(e, "image-remove %s %#x\n", name, flags);
+}
+
+int hutch_image_prune(struct hutch *h, unsigned int flags,
+		      struct hutch_image_info ***ret, struct hutch_err *e)
+{
+	int r = fake_vm_call(e, "image-prune %#x\n", flags);
+
+	if (r == 0)
+		*ret = one();
+	return r;
+}
