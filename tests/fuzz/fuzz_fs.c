@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tests/fuzz/fuzz_fs.c - the input is what a guest asks of a shared folder
+ *
+ * Byte 0: bit 0 read-only, bit 1 mapped, bits 2 and 3 how it caches, bit 4 no
+ * INIT before the rest, bits 5 to 7 how the pieces are cut.  Then records of 8
+ * bytes and what follows:
+ *
+ *	operation	FUSE's opcode; from 200 on, something the host does
+ *	node		0 the root, 255 none that is known, else one of those
+ *			that the server named so far
+ *	handle		likewise, 0 for the last
+ *	flags		of struct record
+ *	length		of what is behind the header (16 bits)
+ *	room		for the answer (16 bits)
+ *
+ * In the end nothing beside the folder has changed, and all is closed.
+ */
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include "common/le.h"
+#include "common/rd.h"
+#include "tests/fuzz/fuzz.h"
+#include "tests/lib/fuse_kit.h"
+
+#define RECORDS_MAX 64
+#define KNOWN_MAX   32
+
+/* No file of the scratch folder gets larger, whatever is asked for. */
+#define FILE_MAX (1u << 20)
+
+#define HOST 200u
+
+enum {
+	PUT_HANDLE = 1, /* the handle's number goes first in what follows */
+	PUT_NODE = 2,   /* the number of the node "handle" says */
+	LONGER = 4,     /* the header says one byte more than there is */
+	SHORTER = 8,
+	EXTENSION = 16, /* the header says there is one */
+	PUT_SECOND = 32 /* both, as for COPY_FILE_RANGE: at 16 and 24 */
+};
+
+struct record {
+	uint8_t op;
+	uint8_t node;
+	uint8_t handle;
+	uint8_t flags;
+	le16 len;
+	le16 room;
+};
+
+struct state {
+	struct fuse_kit k;
+	uint64_t nodes[KNOWN_MAX];
+	unsigned int n_nodes;
+	uint64_t handles[KNOWN_MAX];
+	unsigned int n_handles;
+};
+
+static uint64_t node_of(const struct state *st, uint8_t i)
+{
+	if (i == 255)
+		return 0xdeadbeefull << 32 | 7;
+	if (i == 0 || !st->n_nodes)
+		return FUSE_ROOT_ID;
+	return st->nodes[(i - 1u) % st->n_nodes];
+}
+
+static uint64_t handle_of(const struct state *st, uint8_t i)
+{
+	if (i == 255 || !st->n_handles)
+		return 0xdeadbeef;
+	if (i == 0)
+		return st->handles[st->n_handles - 1];
+	return st->handles[(i - 1u) % st->n_handles];
+}
+
+static void note(uint64_t *list, unsigned int *n, uint64_t id)
+{
+	if (*n < KNOWN_MAX)
+		list[(*n)++] = id;
+}
+
+/* What the answer names can be asked about next. */
+static void learn(struct state *st, uint32_t op)
+{
+	struct fuse_open_out open;
+	size_t off = 0;
+
+	switch (op) {
+	case FUSE_LOOKUP:
+	case FUSE_MKDIR:
+	case FUSE_MKNOD:
+	case FUSE_SYMLINK:
+	case FUSE_LINK:
+	case FUSE_CREATE:
+	case FUSE_TMPFILE:
+		if (st->k.len < sizeof(struct fuse_entry_out))
+			return;
+		memcpy(&st->k.entry, st->k.body, sizeof(st->k.entry));
+		note(st->nodes, &st->n_nodes, st->k.entry.nodeid);
+		off = sizeof(st->k.entry);
+		break;
+	case FUSE_OPEN:
+	case FUSE_OPENDIR:
+		break;
+	default:
+		return;
+	}
+	if (st->k.len < off + sizeof(open))
+		return;
+	memcpy(&open, st->k.body + off, sizeof(open));
+	note(st->handles, &st->n_handles, open.fh);
+}
+
+static void ask(struct state *st, const struct record *rec, const uint8_t *arg,
+		size_t len)
+{
+	struct fuse_in_header h = {
+		.len = (uint32_t)(sizeof(h) + len),
+		.opcode = rec->op,
+		.unique = 99,
+		.nodeid = node_of(st, rec->node),
+		.uid = 1000,
+		.gid = 1000,
+	};
+	uint8_t *buf = malloc(sizeof(h) + len);
+	uint64_t id = handle_of(st, rec->handle);
+	int error;
+
+	bug_on(!buf);
+	h.len += rec->flags & LONGER ? 1 : 0;
+	h.len -= rec->flags & SHORTER ? 1 : 0;
+	h.total_extlen = rec->flags & EXTENSION ? 1 : 0;
+	memcpy(buf, &h, sizeof(h));
+	if (len)
+		memcpy(buf + sizeof(h), arg, len);
+	if (rec->flags & PUT_NODE)
+		id = node_of(st, rec->handle);
+	if (rec->flags & (PUT_HANDLE | PUT_NODE) && len >= sizeof(id))
+		memcpy(buf + sizeof(h), &id, sizeof(id));
+	if (rec->flags & PUT_SECOND && len >= 32) {
+		memcpy(buf + sizeof(h) + 16, &h.nodeid, sizeof(h.nodeid));
+		memcpy(buf + sizeof(h) + 24, &id, sizeof(id));
+	}
+	if (fk_raw(&st->k, buf, sizeof(h) + len, le16_get(rec->room), &error) &&
+	    !error)
+		learn(st, rec->op);
+	free(buf);
+}
+
+/* What a host does to its folder meanwhile; it need not work. */
+static void host(const struct state *st, unsigned int what)
+{
+	int fd = st->k.fd;
+
+	switch (what) {
+	case 0:
+		(void)renameat(fd, "dir", fd, "../out");
+		break;
+	case 1:
+		(void)renameat(fd, "../out", fd, "dir");
+		break;
+	case 2:
+		(void)unlinkat(fd, "file", 0);
+		break;
+	case 3:
+		(void)!symlinkat("..", fd, "dir");
+		break;
+	case 4:
+		(void)renameat(fd, "dir/sub", fd, "sub");
+		break;
+	case 5:
+		(void)renameat(fd, "dir", fd, "sub/dir");
+		break;
+	case 6:
+		(void)!symlinkat("../secret", fd, "file");
+		break;
+	default:
+		(void)renameat(fd, "file", fd, "file2");
+	}
+}
+
+static void populate(struct fuse_kit *k)
+{
+	fk_host_file(k, "file", "some text");
+	fk_host_dir(k, "dir");
+	fk_host_dir(k, "dir/sub");
+	fk_host_file(k, "dir/secret", "not it");
+	bug_on(symlinkat("../secret", k->fd, "link") < 0);
+	bug_on(mknodat(k->fd, "fifo", S_IFIFO | 0600, 0) < 0);
+}
+
+/* Beside the folder there is the secret, and what the host moved there. */
+static void check_outside(const struct fuse_kit *k)
+{
+	int fd = openat(k->top_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fdopendir(fd);
+	const struct dirent *de;
+
+	bug_on(!dir);
+	while ((de = readdir(dir)))
+		bug_on(strcmp(de->d_name, ".") != 0 &&
+		       strcmp(de->d_name, "..") != 0 &&
+		       strcmp(de->d_name, "share") != 0 &&
+		       strcmp(de->d_name, "secret") != 0 &&
+		       strcmp(de->d_name, "out") != 0);
+	(void)closedir(dir);
+}
+
+static void limits(void)
+{
+	struct rlimit rl = { FILE_MAX, FILE_MAX };
+
+	(void)signal(SIGXFSZ, SIG_IGN);
+	bug_on(setrlimit(RLIMIT_FSIZE, &rl) < 0);
+}
+
+static void begin(struct state *st, uint8_t how)
+{
+	static const size_t pieces[] = { 0, 1, 3, 8, 16, 39, 40, 4096 };
+	struct fs_opts o = fk_usual();
+
+	o.fds_max = FS_FDS_MIN;
+	o.ro = how & 1;
+	o.owner = how & 2 ? FS_OWNER_MAPPED : FS_OWNER_HOST;
+	o.cache = (enum fs_cache)((how >> 2 & 3) % (FS_CACHE_NEVER + 1));
+	*st = (struct state){ 0 };
+	fk_scratch(&st->k);
+	populate(&st->k);
+	fk_serve(&st->k, &o);
+	st->k.piece = pieces[how >> 5];
+	if (!(how & 16))
+		bug_on(fk_start(&st->k) != 0);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+	struct rd rd = rd_init(data, len);
+	const uint8_t *how = rd_bytes(&rd, 1);
+	struct state st;
+	struct fs_stats stats;
+
+	if (!how)
+		return 0;
+	limits();
+	begin(&st, *how);
+	for (int i = 0; i < RECORDS_MAX; i++) {
+		const struct record *rec = rd_bytes(&rd, sizeof(*rec));
+		const uint8_t *arg;
+
+		if (!rec)
+			break;
+		if (rec->op >= HOST) {
+			host(&st, rec->op - HOST);
+			continue;
+		}
+		arg = rd_bytes(&rd, le16_get(rec->len));
+		if (!arg)
+			break;
+		ask(&st, rec, arg, le16_get(rec->len));
+		fs_server_stats(st.k.s, &stats);
+		bug_on(stats.n_fds > FS_FDS_MIN);
+	}
+	check_outside(&st.k);
+	fs_server_reset(st.k.s);
+	fs_server_stats(st.k.s, &stats);
+	bug_on(stats.n_inodes != 1 || stats.n_handles);
+	fk_done(&st.k);
+	return 0;
+}
