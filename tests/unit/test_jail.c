@@ -135,6 +135,8 @@ static const struct call forbidden_to_fs[] = {
 	{ "read", SYS_read, { -1 } },
 	{ "KVM_RUN", SYS_ioctl, { -1, KVM_RUN } },
 	{ "FICLONE", SYS_ioctl, { -1, 0x40049409 } },
+	{ "fchownat", SYS_fchownat, { -1 } },
+	{ "renameat", SYS_renameat, { -1 } },
 	{ "chroot", SYS_chroot, { 0 } },
 	{ "fchdir", SYS_fchdir, { -1 } },
 	{ "umask", SYS_umask, { 0 } },
@@ -145,7 +147,7 @@ static const struct call forbidden_to_fs[] = {
 static const struct call allowed_to_fs[] = {
 	{ "openat2", SYS_openat2, { -1 } },
 	{ "preadv", SYS_preadv, { -1 } },
-	{ "pwritev", SYS_pwritev, { -1 } },
+	{ "pwritev2", SYS_pwritev2, { -1 } },
 	{ "getdents64", SYS_getdents64, { -1 } },
 	{ "statx", SYS_statx, { -1 } },
 	{ "renameat2", SYS_renameat2, { -1 } },

@@ -20,7 +20,6 @@
 #define OWNER (FATTR_UID | FATTR_GID)
 #define TIMES (FATTR_ATIME | FATTR_MTIME)
 
-/* @fd is of any kind; without fchmodat2() it has to be no O_PATH one. */
 static int host_chmod(int fd, uint32_t mode)
 {
 	mode_t bits = mode & 07777;
@@ -30,6 +29,21 @@ static int host_chmod(int fd, uint32_t mode)
 	if (errno != ENOSYS)
 		return -errno;
 	return fchmod(fd, bits) < 0 ? -errno : 0;
+}
+
+/* Before Linux 6.6 an O_PATH descriptor is not enough: open it, if we may. */
+static int chmod_at(struct fs_server *s, const struct fs_at *at, uint32_t mode)
+{
+	struct fs_at real;
+	int r = host_chmod(at->fd, mode);
+
+	if (r != -EBADF)
+		return r;
+	r = fs_get_open(s, at->ino->id, O_RDONLY, &real);
+	if (r == 0)
+		r = host_chmod(real.fd, mode);
+	fs_put(s, &real);
+	return r;
 }
 
 int fs_kill_priv(const struct fs_server *s, int fd)
@@ -75,7 +89,7 @@ static void wish(const struct fuse_setattr_in *in, struct statx *st)
 		st->stx_gid = in->gid;
 }
 
-static int set_mode_owner(const struct fs_server *s, const struct fs_at *at,
+static int set_mode_owner(struct fs_server *s, const struct fs_at *at,
 			  const struct fuse_setattr_in *in)
 {
 	struct statx old, new;
@@ -95,7 +109,7 @@ static int set_mode_owner(const struct fs_server *s, const struct fs_at *at,
 			return 0;
 		if (S_ISLNK(old.stx_mode))
 			return -EOPNOTSUPP;
-		return host_chmod(at->fd, new.stx_mode);
+		return chmod_at(s, at, new.stx_mode);
 	}
 	/* A whiteout is a device of the host's, and has no attribute. */
 	if (!S_ISREG(at->ino->type) && !S_ISDIR(at->ino->type))
