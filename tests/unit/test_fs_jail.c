@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <linux/fs.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -20,6 +21,7 @@
 #include "vmm/jail/jail.h"
 
 #define ROOT FUSE_ROOT_ID
+#define USER 12345
 
 /* What went wrong is told by its line, as there is nothing else to tell it. */
 #define NEED(expr)                       \
@@ -65,6 +67,10 @@ static int files(struct fuse_kit *k)
 	NEED(fk_open(k, node, O_RDWR) == 0);
 	NEED(fk_release(k, node, fh) == 0);
 	NEED(fk_tmpfile(k, ROOT, O_RDWR, 0600) == 0);
+	node = k->entry.nodeid;
+	/* Linux 6.10 lets the one link it who opened it. */
+	NEED(fk_link(k, node, ROOT, "t") == 0 || geteuid() != 0);
+	NEED(fk_release(k, node, k->fh) == 0);
 	return 0;
 }
 
@@ -111,6 +117,8 @@ static int names(struct fuse_kit *k)
 	NEED(fk_mkdir(k, dir, "e", 0700) == 0);
 	NEED(fk_rename(k, dir, "l", ROOT, "n", 0) == 0);
 	NEED(fk_rename(k, ROOT, "n", ROOT, "m", RENAME_EXCHANGE) == 0);
+	NEED(fk_rename(k, ROOT, "n", ROOT, "o", RENAME_WHITEOUT) == 0);
+	NEED(fk_mknod(k, ROOT, "w", S_IFCHR, 0) == 0);
 	NEED(fk_opendir(k, dir) == 0);
 	NEED(fk_readdir(k, dir, 0, 4096, true) == 0);
 	while (fk_dirent(k, &at, true, &de))
@@ -123,45 +131,70 @@ static int names(struct fuse_kit *k)
 	return 0;
 }
 
+struct cell {
+	struct fuse_kit k;
+	pthread_barrier_t done;
+	pthread_mutex_t never;
+	int line;
+};
+
 static void *jailed(void *arg)
 {
-	struct fuse_kit *k = arg;
 	static const int failed = __LINE__;
+	struct cell *c = arg;
 	int line = jail_enter(JAIL_FS, NULL) < 0 ? failed : 0;
 
-	line = line ? line : files(k);
-	line = line ? line : attributes(k);
-	line = line ? line : names(k);
-	k->uid = (uint32_t)line;
+	line = line ? line : files(&c->k);
+	line = line ? line : attributes(&c->k);
+	line = line ? line : names(&c->k);
+	c->line = line;
+	(void)pthread_barrier_wait(&c->done);
+	/* A sanitizer's thread could not end here without being killed. */
+	(void)pthread_mutex_lock(&c->never);
 	return NULL;
 }
 
-static void child(enum fs_owner owner)
+/* Whom hutch is made for. */
+static void become_user(void)
 {
-	struct fs_opts o = fk_usual();
-	struct fuse_kit k;
-	pthread_t t;
-
-	o.owner = owner;
-	fk_init(&k, &o);
-	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-	if (jail_drop(NULL) < 0 || pthread_create(&t, NULL, jailed, &k) != 0 ||
-	    pthread_join(t, NULL) != 0)
-		_exit(99);
-	if (k.uid)
-		(void)fprintf(stderr, "line %u went wrong\n", k.uid);
-	fk_done(&k);
-	_exit(k.uid ? 1 : 0);
+	if (geteuid() != 0)
+		return;
+	bug_on(setgroups(0, NULL) < 0);
+	bug_on(setresgid(USER, USER, USER) < 0);
+	bug_on(setresuid(USER, USER, USER) < 0);
 }
 
-static void expect_survival(enum fs_owner owner)
+static void child(enum fs_owner owner, bool user)
+{
+	struct fs_opts o = fk_usual();
+	static struct cell c;
+	pthread_t t;
+
+	if (user)
+		become_user();
+	o.owner = owner;
+	fk_init(&c.k, &o);
+	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+	bug_on(pthread_barrier_init(&c.done, NULL, 2) != 0);
+	bug_on(pthread_mutex_init(&c.never, NULL) != 0);
+	bug_on(pthread_mutex_lock(&c.never) != 0);
+	bug_on(jail_drop(NULL) < 0);
+	bug_on(pthread_create(&t, NULL, jailed, &c) != 0);
+	(void)pthread_barrier_wait(&c.done);
+	if (c.line)
+		(void)fprintf(stderr, "line %d went wrong\n", c.line);
+	fk_done(&c.k);
+	_exit(c.line ? 1 : 0);
+}
+
+static void expect_survival(enum fs_owner owner, bool user)
 {
 	int status = -1;
 	pid_t pid = fork();
 
 	ck_assert_int_ge(pid, 0);
 	if (pid == 0)
-		child(owner);
+		child(owner, user);
 	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
 	ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0,
 		      "status %#x", (unsigned int)status);
@@ -169,15 +202,22 @@ static void expect_survival(enum fs_owner owner)
 
 START_TEST(all_operations_on_the_hosts_files)
 {
-	expect_survival(FS_OWNER_HOST);
+	expect_survival(FS_OWNER_HOST, false);
+}
+END_TEST
+
+START_TEST(all_operations_by_an_ordinary_user)
+{
+	expect_survival(FS_OWNER_HOST, true);
+	expect_survival(FS_OWNER_MAPPED, true);
 }
 END_TEST
 
 START_TEST(all_operations_in_a_mapped_tree)
 {
-	expect_survival(FS_OWNER_MAPPED);
+	expect_survival(FS_OWNER_MAPPED, false);
 }
 END_TEST
 
 CHECK_MAIN("fs_jail", all_operations_on_the_hosts_files,
-	   all_operations_in_a_mapped_tree)
+	   all_operations_by_an_ordinary_user, all_operations_in_a_mapped_tree)
