@@ -19,7 +19,7 @@ struct op {
 	unsigned int flags;
 };
 
-/* What is not here is ENOSYS, upon which Linux does without; see fs.md. */
+/* What is not here is ENOSYS, upon which Linux does without; see fuse.md. */
 static const struct op ops[] = {
 	[FUSE_LOOKUP] = { fs_op_lookup, 0 },
 	[FUSE_FORGET] = { fs_op_forget, 0 },

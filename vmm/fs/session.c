@@ -19,7 +19,7 @@
 #define INIT_IN_MIN 16u /* without flags2 */
 
 /*
- * What we ask for if it is offered; docs/devices/fs.md has the reasons, and
+ * What we ask for if it is offered; docs/devices/fuse.md has the reasons, and
  * those why the others are not here.
  */
 static const uint64_t wanted = FUSE_ASYNC_READ | FUSE_ATOMIC_O_TRUNC |

@@ -5,7 +5,7 @@
  * Of the host's files the guest has user.* alone: all others mean something to
  * the host.  In a mapped tree it has user.*, but for our own, security.* and
  * trusted.*, which are kept under MAPPED_XATTR.  POSIX ACLs it has not: a guest
- * that was shown one would want it to be obeyed (docs/devices/fs.md).
+ * that was shown one would want it to be obeyed (docs/devices/fuse.md).
  */
 #include <errno.h>
 #include <limits.h>
