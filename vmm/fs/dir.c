@@ -66,12 +66,16 @@ static bool is_dots(const char *name)
  * struct reader - One READDIR
  * @r:		Request and answer
  * @dir:	The folder
+ * @dir_fd:	The folder, walked to for this, or -1: then each name is
+ * @own:	@dir_fd if it is to be closed, else -1
  * @left:	Bytes that the guest asked for, and has not got yet
  * @plus:	With what each name stands for
  */
 struct reader {
 	struct fs_req *r;
 	struct fs_inode *dir;
+	int dir_fd;
+	int own;
 	size_t left;
 	bool plus;
 };
@@ -125,6 +129,16 @@ static void forget_one(struct fs_server *s, uint64_t nodeid)
 	fs_unlock(s);
 }
 
+static int look_up(const struct reader *rd, const char *name,
+		   struct fuse_entry_out *ret)
+{
+	struct fs_server *s = rd->r->s;
+
+	if (rd->dir_fd < 0)
+		return fs_entry_find(s, rd->dir, name, ret);
+	return fs_entry_list(s, rd->dir, rd->dir_fd, name, ret);
+}
+
 /* Return: 1; 0 if it does not fit; -errno, when there can be no more */
 static int put_one(struct reader *rd, const struct host_dirent *de)
 {
@@ -139,7 +153,7 @@ static int put_one(struct reader *rd, const struct host_dirent *de)
 	if (fs_is_mapped(s) && type == DT_REG)
 		type = DT_UNKNOWN;
 	if (rd->plus && !is_dots(de->name)) {
-		e = fs_entry_find(s, rd->dir, de->name, &entry);
+		e = look_up(rd, de->name, &entry);
 		if (e == -ENFILE || e == -ENOMEM)
 			return e;
 		/* One that cannot be looked up is listed without its node. */
@@ -199,7 +213,7 @@ static int read_stub(struct reader *rd, uint64_t off)
 static int readdir_request(struct fs_req *r, bool plus)
 {
 	struct fuse_read_in in;
-	struct reader rd = { .r = r, .plus = plus };
+	struct reader rd = { .r = r, .plus = plus, .dir_fd = -1, .own = -1 };
 	struct fs_handle *h = NULL;
 	int e = fs_req_last(r, &in, sizeof(in));
 
@@ -212,6 +226,9 @@ static int readdir_request(struct fs_req *r, bool plus)
 		return e;
 	rd.left = in.size;
 	rd.dir = h->ino;
+	/* In a mapped tree each has to be opened, for its attribute. */
+	if (plus && !fs_is_mapped(r->s))
+		rd.dir_fd = fs_walk_dir(r->s, rd.dir, &rd.own);
 	if (h->fd < 0) {
 		e = read_stub(&rd, in.offset);
 	} else {
@@ -219,6 +236,7 @@ static int readdir_request(struct fs_req *r, bool plus)
 		e = read_entries(&rd, h, in.offset);
 		bug_on(pthread_mutex_unlock(&h->dir->lock) != 0);
 	}
+	base_closep(&rd.own);
 	fs_handle_put(r->s, h);
 	return e;
 }

@@ -182,6 +182,32 @@ int fs_entry_find(struct fs_server *s, struct fs_inode *dir, const char *name,
 	return r;
 }
 
+int fs_entry_list(struct fs_server *s, struct fs_inode *dir, int dir_fd,
+		  const char *name, struct fuse_entry_out *ret)
+{
+	struct fs_inode *ino = NULL;
+	struct fs_ident ident;
+	struct statx st;
+	int r = fs_ident_get(s, dir_fd, name, &ident);
+
+	if (r < 0)
+		return r;
+	if (statx(dir_fd, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT,
+		  STATX_BASIC_STATS, &st) < 0)
+		return -errno;
+	r = fs_owner_see(s, -1, &st);
+	if (r < 0)
+		return r;
+	fs_lock(s);
+	r = know(s, dir, name, &ident, st.stx_mode, &ino);
+	if (r == 0) {
+		fs_entry_fill(s, ino, &st, ret);
+		fs_inode_drop(s, ino);
+	}
+	fs_unlock(s);
+	return r;
+}
+
 int fs_entry_put(struct fs_req *r, struct fs_inode *dir, const char *name)
 {
 	struct fuse_entry_out out;

@@ -15,14 +15,15 @@
 /* No file system's: those are small and positive. */
 #define TYPE_STAT (-1)
 
-static int by_stat(int fd, const char *name, struct fs_ident *ret)
+static int by_stat(int fd, const char *name, struct fs_ident *ret,
+		   int *ret_mount)
 {
 	struct statx st;
 	uint64_t w[4];
 
 	if (statx(fd, name,
 		  AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT,
-		  STATX_INO | STATX_BTIME, &st) < 0)
+		  STATX_INO | STATX_BTIME | STATX_MNT_ID, &st) < 0)
 		return -errno;
 	w[0] = (uint64_t)st.stx_dev_major << 32 | st.stx_dev_minor;
 	w[1] = st.stx_ino;
@@ -31,6 +32,7 @@ static int by_stat(int fd, const char *name, struct fs_ident *ret)
 	ret->type = TYPE_STAT;
 	ret->len = sizeof(w);
 	memcpy(ret->bytes, w, sizeof(w));
+	*ret_mount = st.stx_mask & STATX_MNT_ID ? (int)st.stx_mnt_id : 0;
 	return 0;
 }
 
@@ -64,7 +66,7 @@ int fs_ident_probe(struct fs_server *s, int fd)
 		r = by_handle(fd, "", tries[i], &ident, &s->root_mount);
 	}
 	s->ident_stat = r < 0;
-	return s->ident_stat ? by_stat(fd, "", &ident) : 0;
+	return s->ident_stat ? by_stat(fd, "", &ident, &s->root_mount) : 0;
 }
 
 int fs_ident_get(const struct fs_server *s, int fd, const char *name,
@@ -72,10 +74,10 @@ int fs_ident_get(const struct fs_server *s, int fd, const char *name,
 {
 	int mount, r;
 
-	/* Without handles a mount has another device, as nothing else has. */
 	if (s->ident_stat)
-		return by_stat(fd, name, ret);
-	r = by_handle(fd, name, s->ident_flags, ret, &mount);
+		r = by_stat(fd, name, ret, &mount);
+	else
+		r = by_handle(fd, name, s->ident_flags, ret, &mount);
 	if (r < 0)
 		return r;
 	return mount == s->root_mount ? 0 : -EXDEV;
