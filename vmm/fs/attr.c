@@ -109,7 +109,7 @@ int fs_op_getattr(struct fs_req *r)
 {
 	struct fuse_attr_out out = { .attr_valid = fs_valid_s(r->s) };
 	struct fuse_getattr_in in;
-	struct statx st;
+	struct statx st = { 0 };
 	int e = fs_req_last(r, &in, sizeof(in));
 
 	if (e == 0)
@@ -151,7 +151,7 @@ int fs_op_statx(struct fs_req *r)
 {
 	struct fuse_statx_out out = { .attr_valid = fs_valid_s(r->s) };
 	struct fuse_statx_in in;
-	struct statx st;
+	struct statx st = { 0 };
 	int e = fs_req_last(r, &in, sizeof(in));
 
 	if (e == 0)

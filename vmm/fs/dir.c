@@ -203,7 +203,8 @@ static int read_stub(struct reader *rd, uint64_t off)
 		u.de.off = (int64_t)off + 1;
 		u.de.len = sizeof(u);
 		u.de.type = off < 2 ? DT_DIR : DT_REG;
-		(void)strcpy((char *)u.room + HOST_DIRENT_HEAD, names[off]);
+		memcpy(u.room + HOST_DIRENT_HEAD, names[off],
+		       strlen(names[off]) + 1);
 		if (put_one(rd, &u.de) <= 0)
 			break;
 	}
@@ -222,7 +223,7 @@ static int readdir_request(struct fs_req *r, bool plus)
 	if (in.size > FS_IO_MAX)
 		return -EINVAL;
 	e = fs_handle_get(r->s, in.fh, r->h.nodeid, true, &h);
-	if (e < 0)
+	if (e)
 		return e;
 	rd.left = in.size;
 	rd.dir = h->ino;

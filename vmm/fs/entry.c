@@ -37,7 +37,7 @@ static int open_real(struct fs_server *s, const struct fs_path *path,
 		     struct found *f)
 {
 	auto_fd int fd = fs_open_path(s, path, O_RDONLY, 0);
-	struct statx st;
+	struct statx st = { 0 };
 	int r;
 
 	if (fd < 0)
@@ -187,7 +187,7 @@ int fs_entry_list(struct fs_server *s, struct fs_inode *dir, int dir_fd,
 {
 	struct fs_inode *ino = NULL;
 	struct fs_ident ident;
-	struct statx st;
+	struct statx st = { 0 };
 	int r = fs_ident_get(s, dir_fd, name, &ident);
 
 	if (r < 0)
@@ -231,7 +231,7 @@ int fs_op_lookup(struct fs_req *r)
 		e = fs_req_end(r);
 	if (e == 0)
 		e = fs_find(r->s, r->h.nodeid, &dir);
-	if (e < 0)
+	if (e)
 		return e;
 	e = fs_entry_put(r, dir, name);
 	fs_drop(r->s, dir);

@@ -56,7 +56,7 @@ int fs_op_read(struct fs_req *r)
 	if (in.size > FS_IO_MAX || !range_ok(in.offset, in.size))
 		return -EINVAL;
 	e = fs_handle_get(r->s, in.fh, r->h.nodeid, false, &h);
-	if (e < 0)
+	if (e)
 		return e;
 	e = read_into(r, h->fd, in.offset, in.size);
 	fs_handle_put(r->s, h);
@@ -112,7 +112,7 @@ int fs_op_write(struct fs_req *r)
 	    !range_ok(in.offset, in.size))
 		return -EINVAL;
 	e = fs_handle_get(r->s, in.fh, r->h.nodeid, false, &h);
-	if (e < 0)
+	if (e)
 		return e;
 	n = do_write(r, &in, h);
 	fs_handle_put(r->s, h);
@@ -131,7 +131,7 @@ int fs_op_flush(struct fs_req *r)
 
 	if (e == 0)
 		e = fs_handle_get(r->s, in.fh, r->h.nodeid, false, &h);
-	if (e < 0)
+	if (e)
 		return e;
 	fs_handle_put(r->s, h);
 	return 0;
@@ -145,7 +145,7 @@ static int sync_handle(struct fs_req *r, bool dir)
 
 	if (e == 0)
 		e = fs_handle_get(r->s, in.fh, r->h.nodeid, dir, &h);
-	if (e < 0)
+	if (e)
 		return e;
 	if (h->fd < 0)
 		e = 0; /* the made-up folder never changes */
@@ -181,7 +181,7 @@ int fs_op_fallocate(struct fs_req *r)
 	if (in.length == 0 || !range_ok(in.offset, in.length))
 		return -EINVAL;
 	e = fs_handle_get(r->s, in.fh, r->h.nodeid, false, &h);
-	if (e < 0)
+	if (e)
 		return e;
 	e = fallocate(h->fd, (int)in.mode, (off_t)in.offset, (off_t)in.length);
 	e = e < 0 ? -errno : 0;
@@ -204,7 +204,7 @@ int fs_op_lseek(struct fs_req *r)
 	    in.offset > INT64_MAX)
 		return -EINVAL;
 	e = fs_handle_get(r->s, in.fh, r->h.nodeid, false, &h);
-	if (e < 0)
+	if (e)
 		return e;
 	at = lseek(h->fd, (off_t)in.offset, (int)in.whence);
 	e = at < 0 ? -errno : 0;
@@ -252,7 +252,7 @@ int fs_op_copy_file_range(struct fs_req *r)
 	    !range_ok(in.off_out, in.len))
 		return -EINVAL;
 	e = fs_handle_get(r->s, in.fh_in, r->h.nodeid, false, &from);
-	if (e < 0)
+	if (e)
 		return e;
 	n = copy(r, &in, from);
 	fs_handle_put(r->s, from);

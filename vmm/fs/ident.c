@@ -72,7 +72,7 @@ int fs_ident_probe(struct fs_server *s, int fd)
 int fs_ident_get(const struct fs_server *s, int fd, const char *name,
 		 struct fs_ident *ret)
 {
-	int mount, r;
+	int mount = -1, r;
 
 	if (s->ident_stat)
 		r = by_stat(fd, name, ret, &mount);

@@ -216,7 +216,7 @@ int fs_op_symlink(struct fs_req *r)
 static ssize_t read_link(const struct fs_server *s, const struct fs_at *at,
 			 char *buf, size_t len)
 {
-	struct statx st;
+	struct statx st = { 0 };
 	ssize_t n;
 	int r;
 

@@ -150,7 +150,7 @@ int fs_op_open(struct fs_req *r)
 		e = fs_req_needs(r, sizeof(out));
 	if (e == 0)
 		e = fs_find(r->s, r->h.nodeid, &ino);
-	if (e < 0)
+	if (e)
 		return e;
 	e = open_file(r->s, ino, &in, &out);
 	fs_drop(r->s, ino);
@@ -170,7 +170,7 @@ int fs_op_opendir(struct fs_req *r)
 		e = fs_req_needs(r, sizeof(out));
 	if (e == 0)
 		e = fs_find(s, r->h.nodeid, &ino);
-	if (e < 0)
+	if (e)
 		return e;
 	if (!S_ISDIR(ino->type))
 		e = -ENOTDIR;
@@ -224,7 +224,7 @@ static int tell(struct fs_server *s, struct fs_inode *dir, const char *name,
 		struct made *m)
 {
 	struct fs_inode *ino = NULL;
-	struct statx st;
+	struct statx st = { 0 };
 	int r;
 
 	r = fs_stat(s, m->fd, &st);
@@ -263,7 +263,8 @@ static int open_there(struct fs_server *s, struct fs_inode *dir,
 		fs_entry_unknow(s, ino);
 	else
 		fs_drop(s, ino);
-	return r;
+	/* Linux looks again, and then opens or follows it by itself. */
+	return r == -EOPNOTSUPP ? -ESTALE : r;
 }
 
 /* @name is NULL for one without a name. */
@@ -278,7 +279,7 @@ static int make_file(struct fs_req *r, const struct fs_at *dir,
 	mode_t mode = fs_is_mapped(s) ? 0600 : in->mode & 07777;
 	int how = name ? O_CREAT | O_EXCL : O_TMPFILE;
 	struct fs_path path;
-	struct statx st;
+	struct statx st = { 0 };
 	int e;
 
 	e = fs_stat_at(s, dir, &st);

@@ -48,7 +48,7 @@ static int chmod_at(struct fs_server *s, const struct fs_at *at, uint32_t mode)
 
 int fs_kill_priv(const struct fs_server *s, int fd)
 {
-	struct statx st;
+	struct statx st = { 0 };
 	uint32_t mode;
 	int r;
 
@@ -121,7 +121,7 @@ static int set_size(struct fs_server *s, const struct fs_at *at,
 		    const struct fs_handle *h, uint64_t size)
 {
 	struct fs_at to = { .fd = -1 };
-	struct statx st;
+	struct statx st = { 0 };
 	int fd = h ? h->fd : -1;
 	int r = 0;
 
@@ -195,7 +195,7 @@ int fs_op_setattr(struct fs_req *r)
 	struct fuse_attr_out out = { .attr_valid = fs_valid_s(r->s) };
 	struct fuse_setattr_in in;
 	struct fs_at at;
-	struct statx st;
+	struct statx st = { 0 };
 	int e = fs_req_last(r, &in, sizeof(in));
 
 	if (e == 0)
