@@ -240,9 +240,14 @@ int share_opt_parse(const char *v, struct share_opt *ret, struct err *e)
 	return r;
 }
 
-/* Opening twice is a race that the user has with himself: see check_type(). */
+/*
+ * Opening twice is a race that the user has with himself: see check_type().
+ * Who only reads leaves no time of access, if the file is the user's own.
+ */
 static int open_path(const char *path, bool ro)
 {
+	int flags = (ro ? O_RDONLY : O_RDWR) | O_NONBLOCK | O_NOCTTY |
+		    O_CLOEXEC;
 	auto_fd int fd = open(path, O_PATH | O_CLOEXEC);
 	struct stat st;
 
@@ -252,8 +257,9 @@ static int open_path(const char *path, bool ro)
 		return take_fd(&fd);
 	/* Not to be held up if it has become a FIFO since. */
 	(void)close(take_fd(&fd));
-	fd = open(path,
-		  (ro ? O_RDONLY : O_RDWR) | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	fd = open(path, flags | (ro ? O_NOATIME : 0));
+	if (fd < 0 && errno == EPERM && ro)
+		fd = open(path, flags);
 	return fd < 0 ? -errno : take_fd(&fd);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* vmm/shares.c - see shares.h */
 #include <errno.h>
+#include <malloc.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -20,6 +21,9 @@
 /* A worker's while it serves: fs/server.h. */
 #define FDS_WORKER  4u
 #define FDS_WORKERS ((VIRTIO_FS_WORKERS_DEFAULT + 1) * FDS_WORKER)
+
+/* Heaps of malloc(), for the threads of all shares together. */
+#define ARENAS 4
 
 static void raise_limit(void)
 {
@@ -128,9 +132,12 @@ int shares_start(struct vm *vm, struct err *e)
 {
 	int r = 0;
 
+	if (vm->cfg->n_shares == 0)
+		return 0;
 	/* What a guest creates has the mode it asks for. */
-	if (vm->cfg->n_shares)
-		(void)umask(0);
+	(void)umask(0);
+	/* When there are many, libc would open a file to count the CPUs. */
+	(void)mallopt(M_ARENA_MAX, ARENAS);
 	for (unsigned int i = 0; r == 0 && i < vm->cfg->n_shares; i++)
 		r = virtio_fs_start(vm->share[i].dev, e);
 	return r;
