@@ -96,6 +96,10 @@ _hutch() {
 			compopt -o filenames
 			mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 			;;
+		--creds)
+			mapfile -t COMPREPLY < <(compgen -P env: -A variable \
+				-- "${cur#env:}")
+			;;
 		--env | -e | -[!-]*e)
 			mapfile -t COMPREPLY < <(compgen -e -- "$cur")
 			;;

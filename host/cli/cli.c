@@ -33,6 +33,7 @@ static const struct {
 	{ "images", "image list" },
 	{ "import", "image import" },
 	{ "load", "image import" },
+	{ "pull", "image pull" },
 	{ "rmi", "image rm" },
 };
 

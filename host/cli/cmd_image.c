@@ -58,6 +58,19 @@ void image_progress_end(struct image_progress *p)
 	wipe(p);
 }
 
+int image_read_limits(const char *size, const char *files, uint64_t *bytes,
+		      uint64_t *entries, struct hutch_err *e)
+{
+	int r = 0;
+
+	if (size)
+		r = hutch_parse_size("--max-size", size, bytes, e);
+	if (r == 0 && files)
+		r = hutch_parse_uint("--max-files", files, 1, UINT32_MAX,
+				     entries, e);
+	return r;
+}
+
 static void put(struct jsonw *j, const char *text)
 {
 	jsonw_raw(j, NULL, text);
@@ -119,8 +132,13 @@ static int cmd_image(struct cli *c, const void *opts, const struct opt_words *w)
 }
 
 static const struct verb *const subs[] = {
-	&verb_image_import, &verb_image_list,  &verb_image_inspect,
-	&verb_image_rm,     &verb_image_prune, NULL,
+	&verb_image_pull,
+	&verb_image_import,
+	&verb_image_list,
+	&verb_image_inspect,
+	&verb_image_rm,
+	&verb_image_prune,
+	NULL,
 };
 
 const struct verb verb_image = {

@@ -11,6 +11,7 @@ extern const struct verb verb_image_import;
 extern const struct verb verb_image_inspect;
 extern const struct verb verb_image_list;
 extern const struct verb verb_image_prune;
+extern const struct verb verb_image_pull;
 extern const struct verb verb_image_rm;
 
 /**
@@ -32,6 +33,14 @@ void image_progress_step(void *arg, enum hutch_image_step step,
 
 /** image_progress_end() - Leave the line as it was */
 void image_progress_end(struct image_progress *p);
+
+/**
+ * image_read_limits() - --max-size and --max-files
+ * @bytes:	Untouched if @size is NULL, as @entries if @files is
+ */
+MUST_CHECK int image_read_limits(const char *size, const char *files,
+				 uint64_t *bytes, uint64_t *entries,
+				 struct hutch_err *e);
 
 /** image_print_made() - The image's name, or with --json all about it */
 int image_print_made(const struct cli *c, const char *name,

@@ -23,20 +23,6 @@ static const struct opt import_opts[] = {
 	OPT_END,
 };
 
-static int read_limits(const struct import_opts *o,
-		       struct hutch_image_import_opts *io, struct hutch_err *e)
-{
-	int r = 0;
-
-	if (o->max_size)
-		r = hutch_parse_size("--max-size", o->max_size, &io->max_bytes,
-				     e);
-	if (r == 0 && o->max_files)
-		r = hutch_parse_uint("--max-files", o->max_files, 1, UINT32_MAX,
-				     &io->max_entries, e);
-	return r;
-}
-
 static int cmd_import(struct cli *c, const void *opts,
 		      const struct opt_words *w)
 {
@@ -47,7 +33,8 @@ static int cmd_import(struct cli *c, const void *opts,
 	struct hutch_err e = { 0 };
 	int r;
 
-	if (read_limits(o, &io, &e) < 0)
+	if (image_read_limits(o->max_size, o->max_files, &io.max_bytes,
+			      &io.max_entries, &e) < 0)
 		return cli_fail(c, &e);
 	r = cli_open(c);
 	if (r != 0)

@@ -95,8 +95,11 @@ static int layout_layers(struct import *im, const struct source *s,
 		auto_fd int fd = source_open_blob(s, &man->layer[i], e);
 
 		r = fd < 0 ? fd
-			   : make_layer(&im->m, fd, man->layer[i].digest,
-					man->layer[i].digest, info->layers[i],
+			   : make_layer(&im->m,
+					&(struct make_blob){
+						fd, man->layer[i].digest,
+						man->layer[i].digest,
+						info->layers[i] },
 					NULL, e);
 	}
 	return r;
@@ -158,8 +161,11 @@ static int saved_layers(struct import *im, const struct source *s,
 		auto_fd int fd = source_open(s, sv->layers[i], e);
 
 		r = fd < 0 ? fd
-			   : make_layer(&im->m, fd, info->layers[i], NULL,
-					info->layers[i], NULL, e);
+			   : make_layer(&im->m,
+					&(struct make_blob){
+						fd, info->layers[i], NULL,
+						info->layers[i] },
+					NULL, e);
 	}
 	return r;
 }
@@ -264,7 +270,9 @@ static int from_file(struct import *im, int fd, struct err *e)
 	struct source s = { .fd = im->m.tree_fd, .mapped = true };
 	auto_fd int outer = -1;
 	bool layout, saved;
-	int r = make_layer(&im->m, fd, "archive", NULL, NULL, &res, e);
+	int r = make_layer(&im->m,
+			   &(struct make_blob){ fd, "archive", NULL, NULL },
+			   &res, e);
 
 	if (r < 0)
 		return r;

@@ -48,32 +48,48 @@ bool jail_landlock(void)
 
 /* ---- The child ---- */
 
-static int enter_landlock(int tree_fd)
+/* All that is of ABI 2, and TRUNCATE where there is more. */
+static uint64_t all_access(void)
 {
-	/* All that is of ABI 2; @tree_fd alone may be worked in. */
-	const uint64_t all = (LANDLOCK_ACCESS_FS_REFER << 1) - 1;
-	struct landlock_ruleset_attr attr = { .handled_access_fs = all };
-	struct landlock_path_beneath_attr rule = {
-		.allowed_access = all & ~LANDLOCK_ACCESS_FS_EXECUTE,
-		.parent_fd = tree_fd,
-	};
-	auto_fd int fd = -1;
+	uint64_t all = ((uint64_t)LANDLOCK_ACCESS_FS_REFER << 1) - 1;
+
+	if (syscall(SYS_landlock_create_ruleset, NULL, 0,
+		    LANDLOCK_CREATE_RULESET_VERSION) > LANDLOCK_ABI_MIN)
+		all |= LANDLOCK_TRUNCATE;
+	return all;
+}
+
+static int add_rule(int rules, int fd, uint64_t access)
+{
+	struct landlock_path_beneath_attr rule = { .allowed_access = access,
+						   .parent_fd = fd };
+
+	return syscall(SYS_landlock_add_rule, rules, LANDLOCK_RULE_PATH_BENEATH,
+		       &rule, 0) < 0
+		       ? -errno
+		       : 0;
+}
+
+/* Of @handled, what is beneath @fd alone is left, and no execution. */
+static int enter_landlock(int fd, uint64_t handled)
+{
+	struct landlock_ruleset_attr attr = { .handled_access_fs = handled };
+	auto_fd int rules = -1, null = -1;
+	int r;
 
 	if (!jail_landlock())
 		return 0;
-	if (syscall(SYS_landlock_create_ruleset, NULL, 0,
-		    LANDLOCK_CREATE_RULESET_VERSION) > LANDLOCK_ABI_MIN) {
-		attr.handled_access_fs |= LANDLOCK_TRUNCATE;
-		rule.allowed_access |= LANDLOCK_TRUNCATE;
-	}
-	fd = (int)syscall(SYS_landlock_create_ruleset, &attr, sizeof(attr), 0);
-	if (fd < 0)
+	rules = (int)syscall(SYS_landlock_create_ruleset, &attr, sizeof(attr),
+			     0);
+	null = open("/dev/null", O_PATH | O_CLOEXEC);
+	if (rules < 0 || null < 0)
 		return -errno;
-	if (syscall(SYS_landlock_add_rule, fd, LANDLOCK_RULE_PATH_BENEATH,
-		    &rule, 0) < 0 ||
-	    syscall(SYS_landlock_restrict_self, fd, 0) < 0)
-		return -errno;
-	return 0;
+	r = add_rule(rules, fd, handled & ~LANDLOCK_ACCESS_FS_EXECUTE);
+	/* What a child has in place of standard input and output. */
+	r = r < 0 ? r : add_rule(rules, null, LANDLOCK_ACCESS_FS_WRITE_FILE);
+	if (r == 0 && syscall(SYS_landlock_restrict_self, rules, 0) < 0)
+		r = -errno;
+	return r;
 }
 
 static int enter_seccomp(void)
@@ -134,18 +150,38 @@ static int enter_seccomp(void)
 	return r;
 }
 
-static int drop_rights(void)
+static int drop_caps(void)
 {
 	struct __user_cap_header_struct head = {
 		.version = _LINUX_CAPABILITY_VERSION_3,
 	};
 	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = { 0 };
 
-	if (syscall(SYS_capset, &head, none) < 0 ||
-	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
-	    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
-		return -errno;
-	return 0;
+	return syscall(SYS_capset, &head, none) < 0 ? -errno : 0;
+}
+
+static int drop_rights(void)
+{
+	int r = drop_caps();
+
+	if (r == 0 && (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+		       prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0))
+		r = -errno;
+	return r;
+}
+
+int jail_narrow(int store_fd, bool caps, struct err *e)
+{
+	const uint64_t reading = LANDLOCK_ACCESS_FS_READ_FILE |
+				 LANDLOCK_ACCESS_FS_READ_DIR;
+	int r = caps ? 0 : drop_caps();
+
+	if (r == 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		r = -errno;
+	r = r < 0 ? r : enter_landlock(store_fd, all_access() & ~reading);
+	return r < 0 ? err_set(e, r, "cannot lock hutch-image in: %s",
+			       strerror(-r))
+		     : 0;
 }
 
 static int bound(int what, rlim_t to)
@@ -191,7 +227,7 @@ static int enter(int fd[3])
 	if (!SANITIZED)
 		r = r < 0 ? r : bound(RLIMIT_AS, JAIL_MEMORY);
 	r = r < 0 ? r : drop_rights();
-	r = r < 0 ? r : enter_landlock(fd[1]);
+	r = r < 0 ? r : enter_landlock(fd[1], all_access());
 	return r < 0 ? r : enter_seccomp();
 }
 

@@ -20,6 +20,15 @@
 /** jail_landlock() - Whether this kernel has a Landlock that is good for it */
 bool jail_landlock(void);
 
+/**
+ * jail_narrow() - From now on this process writes beneath @store_fd, runs no
+ *		   other program and gains no privilege; it may still read
+ * @caps:	Keep those it has, to read what root may
+ *
+ * Without Landlock only the last of these.
+ */
+MUST_CHECK int jail_narrow(int store_fd, bool caps, struct err *e);
+
 /** What runs in the jail; @report takes bytes done now and then. */
 typedef int jail_fn(const struct unpack_job *job, stream_fn *report, void *arg,
 		    struct unpack_result *ret, struct err *e);

@@ -5,6 +5,7 @@
  * Not for people to run: see host/lib/imagework.h for its command line.
  */
 #include <errno.h>
+#include <limits.h>
 #include <locale.h>
 #include <signal.h>
 #include <stdio.h>
@@ -12,11 +13,12 @@
 #include <sys/prctl.h>
 
 #include "common/io.h"
-#include "common/words.h"
 #include "host/image/import.h"
 #include "host/image/jail.h"
+#include "host/image/pull.h"
 #include "host/image/report.h"
 #include "host/lib/imagestore.h"
+#include "host/lib/imagework.h"
 
 /** struct args - The command line, taken apart */
 struct args {
@@ -26,37 +28,51 @@ struct args {
 	int store_fd;
 	int report_fd;
 	int src_fd;
-	int parent;
+	uint64_t parent;
 	uint64_t max_bytes;
 	uint64_t max_entries;
+	uint64_t secret;
+	uint64_t idle_s;
 };
+
+/* "-1" is no descriptor. */
+static bool read_fd(const char **s, int *ret)
+{
+	uint64_t v;
+
+	if (strcmp(*s, "-1") == 0) {
+		*s += 2;
+		return true;
+	}
+	if (!imagework_number(s, &v) || v < 3 || v > INT_MAX)
+		return false;
+	*ret = (int)v;
+	return true;
+}
 
 static bool read_fds(const char *s, struct args *a)
 {
-	int end = 0;
-
-	return sscanf(s, "%d,%d,%d%n", &a->store_fd, &a->report_fd, &a->src_fd,
-		      &end) == 3 &&
-	       !s[end] && a->store_fd > 2 && a->report_fd > 2;
+	return read_fd(&s, &a->store_fd) && read_fd(&s, &a->report_fd) &&
+	       read_fd(&s, &a->src_fd) && !*s && a->store_fd > 2 &&
+	       a->report_fd > 2;
 }
 
 static bool read_max(const char *s, struct args *a)
 {
-	unsigned long long bytes, entries;
-	int end = 0;
-
-	if (sscanf(s, "%llu,%llu%n", &bytes, &entries, &end) != 2 || s[end])
-		return false;
-	a->max_bytes = bytes;
-	a->max_entries = entries;
-	return true;
+	return imagework_number(&s, &a->max_bytes) &&
+	       imagework_number(&s, &a->max_entries) && !*s;
 }
 
 static bool read_parent(const char *s, struct args *a)
 {
-	int end = 0;
+	return imagework_number(&s, &a->parent) && !*s;
+}
 
-	return sscanf(s, "%d%n", &a->parent, &end) == 1 && !s[end];
+static bool read_pull(const char *s, struct args *a)
+{
+	return imagework_number(&s, &a->secret) &&
+	       imagework_number(&s, &a->idle_s) && !*s &&
+	       a->secret <= PULL_SECRET_DOCKER && a->idle_s <= UINT_MAX;
 }
 
 static bool read_word(const char *word, struct args *a)
@@ -70,6 +86,8 @@ static bool read_word(const char *word, struct args *a)
 		return read_max(eq + 1, a);
 	if (len == 6 && memcmp(word, "parent", 6) == 0)
 		return read_parent(eq + 1, a);
+	if (len == 4 && memcmp(word, "pull", 4) == 0)
+		return read_pull(eq + 1, a);
 	if (len == 4 && memcmp(word, "name", 4) == 0)
 		return (a->name = eq + 1) != NULL;
 	if (len == 4 && memcmp(word, "pick", 4) == 0)
@@ -96,6 +114,19 @@ static int close_on_exec(const struct args *a)
 	return r < 0 || a->src_fd < 0 ? r : io_set_cloexec(a->src_fd, 1);
 }
 
+static int do_pull(const struct args *a, const struct make_opts *o, char *id,
+		   struct err *e)
+{
+	struct pull p = {
+		.secret = (enum pull_secret)a->secret,
+		.secret_fd = a->src_fd,
+		.idle_s = (unsigned int)a->idle_s,
+	};
+	int r = imageref_parse(a->name, &p.ref, e);
+
+	return r < 0 ? r : pull_run(o, &p, id, e);
+}
+
 static int work(const struct args *a, const struct report *rp,
 		const struct imagestore *store, char *id, struct err *e)
 {
@@ -106,15 +137,21 @@ static int work(const struct args *a, const struct report *rp,
 		.max_bytes = a->max_bytes,
 		.max_entries = a->max_entries,
 	};
+	int r;
 
 	if (!jail_landlock())
 		report_note(rp,
 			    "this kernel has no Landlock (5.19 or later, "
 			    "lsm=landlock): a seccomp list alone confines the "
 			    "unpacker");
+	r = jail_narrow(store->fd, strcmp(a->verb, "import") == 0, e);
+	if (r < 0)
+		return r;
 	imagestore_sweep(store);
 	if (strcmp(a->verb, "import") == 0)
 		return import_run(&o, a->src_fd, a->pick, id, e);
+	if (strcmp(a->verb, "pull") == 0)
+		return do_pull(a, &o, id, e);
 	return err_set(e, -EINVAL, "hutch-image cannot '%s'", a->verb);
 }
 
@@ -135,7 +172,7 @@ int main(int argc, char **argv)
 	}
 	/* With the one who asked for it, and not a moment longer. */
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-	if (getppid() != a.parent)
+	if ((uint64_t)getppid() != a.parent)
 		return 1;
 	/* libarchive gives names as they are only in UTF-8. */
 	(void)setlocale(LC_CTYPE, "C.UTF-8");

@@ -90,11 +90,11 @@ static int check_digest(const char *what, const char *want, const char *got,
 		       what, got);
 }
 
-int make_layer(struct make *m, int fd, const char *what, const char *packed,
-	       const char *plain, struct unpack_result *ret, struct err *e)
+int make_layer(struct make *m, const struct make_blob *b,
+	       struct unpack_result *ret, struct err *e)
 {
 	struct unpack_job job = {
-		.src_fd = fd,
+		.src_fd = b->fd,
 		.tree_fd = m->tree_fd,
 		.upper = m->n > 0,
 		.max_bytes = m->o->max_bytes,
@@ -102,18 +102,18 @@ int make_layer(struct make *m, int fd, const char *what, const char *packed,
 		.used_bytes = m->bytes,
 		.used_entries = m->entries,
 	};
-	struct progress p = { .rp = m->o->rp, .what = what };
+	struct progress p = { .rp = m->o->rp, .what = b->what };
 	struct unpack_result res;
 	struct stat st;
 	int r;
 
-	if (fstat(fd, &st) == 0)
+	if (fstat(b->fd, &st) == 0)
 		p.total = (uint64_t)st.st_size;
 	r = jail_run(unpack_run, &job, on_progress, &p, &res, e);
 	if (r < 0)
-		return err_wrap(e, r, "%s", what);
-	r = check_digest(what, packed, res.packed, e);
-	r = r < 0 ? r : check_digest(what, plain, res.plain, e);
+		return err_wrap(e, r, "%s", b->what);
+	r = check_digest(b->what, b->packed, res.packed, e);
+	r = r < 0 ? r : check_digest(b->what, b->plain, res.plain, e);
 	if (r < 0)
 		return r;
 	/* The child is not believed beyond what it may have done. */

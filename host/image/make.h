@@ -51,15 +51,21 @@ void make_end(struct make *m);
 MUST_CHECK int make_new_tree(struct make *m, struct err *e);
 
 /**
- * make_layer() - Unpack the next layer
+ * struct make_blob - A layer to be
  * @fd:		Of its blob
  * @what:	For sentences and progress
  * @packed:	The blob's digest, "sha256:...", or NULL if none is known
  * @plain:	The layer's, or NULL
- * @ret:	May be NULL
  */
-MUST_CHECK int make_layer(struct make *m, int fd, const char *what,
-			  const char *packed, const char *plain,
+struct make_blob {
+	int fd;
+	const char *what;
+	const char *packed;
+	const char *plain;
+};
+
+/** make_layer() - Unpack the next layer. @ret may be NULL */
+MUST_CHECK int make_layer(struct make *m, const struct make_blob *b,
 			  struct unpack_result *ret, struct err *e);
 
 /** make_is_there() - Whether the store has image @id */

@@ -1295,6 +1295,53 @@ HUTCH_API int hutch_image_import(struct hutch *h,
 				 struct hutch_image_info **ret,
 				 struct hutch_err *e);
 
+/**
+ * struct hutch_image_pull_opts - An image to be, from a registry
+ * @size:	sizeof(struct hutch_image_pull_opts)
+ * @ref:	[HOST[:PORT]/]PATH[:TAG][@DIGEST]; without a host docker.io's, as
+ *		Docker means it.  The image gets the name with its host
+ * @creds:	"user:password"; NULL: those of $DOCKER_CONFIG/config.json or
+ *		~/.docker/config.json, if there are some for the host
+ * @progress:	May be NULL
+ * @idle_s:	A registry that sends nothing for so many seconds has failed; 0:
+ *		60
+ * @max_bytes:	As for hutch_image_import(), as the next
+ */
+struct hutch_image_pull_opts {
+	size_t size;
+	const char *ref;
+	const char *creds;
+	hutch_image_progress_fn progress;
+	void *progress_arg;
+	unsigned int idle_s;
+	uint64_t max_bytes;
+	uint64_t max_entries;
+};
+
+/* clang-format off */
+#define HUTCH_IMAGE_PULL_OPTS_INIT                                        \
+	{                                                                 \
+		sizeof(struct hutch_image_pull_opts), NULL, NULL, NULL,   \
+			NULL, 0, 0, 0                                     \
+	}
+/* clang-format on */
+
+/**
+ * hutch_image_pull() - Take an image of a registry into the store
+ * @ret:	As for hutch_image_import()
+ *
+ * By TLS, save from this machine (localhost, 127.0.0.0/8, ::1).  What is broken
+ * off is gone on with, in the same call and the next.
+ *
+ * Return: as hutch_image_import(); -EACCES if the registry does not let us;
+ *         -ENOENT if it has no such image; -EHOSTUNREACH; -ETIMEDOUT; -EIO;
+ *         -EPROTO
+ */
+HUTCH_API int hutch_image_pull(struct hutch *h,
+			       const struct hutch_image_pull_opts *opts,
+			       struct hutch_image_info **ret,
+			       struct hutch_err *e);
+
 /** hutch_image_ref_ok() - 1 if an image can be called @name, else 0 */
 HUTCH_API int hutch_image_ref_ok(const char *name);
 

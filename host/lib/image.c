@@ -4,7 +4,9 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 
+#include "common/io.h"
 #include "common/log.h"
 #include "host/lib/dirs.h"
 #include "host/lib/imageinfo.h"
@@ -14,6 +16,7 @@
 #include "host/lib/internal.h"
 
 #define QUOTE_MAX 120
+#define IDLE_S    60
 
 /**
  * struct hutch_image - See hutch.h
@@ -116,6 +119,102 @@ int hutch_image_import(struct hutch *h,
 	return r < 0 ? r : give(&s, id, ret, err_of(e));
 }
 
+/* ---- Pulling ---- */
+
+#define SECRET_NONE   0u /* enum pull_secret */
+#define SECRET_USER   1u
+#define SECRET_DOCKER 2u
+
+static int open_creds(const char *creds, struct err *e)
+{
+	auto_fd int fd = memfd_create("hutch-creds", MFD_CLOEXEC);
+	int r = fd < 0 ? -errno : file_size_ok(strlen(creds));
+
+	r = r < 0 ? r : io_write_full(fd, creds, strlen(creds));
+	if (r == 0 && lseek(fd, 0, SEEK_SET) < 0)
+		r = -errno;
+	return r < 0 ? err_set(e, r, "cannot make a memory file: %s",
+			       strerror(-r))
+		     : take_fd(&fd);
+}
+
+/* Docker's config.json, if there is one. */
+static int open_docker(void)
+{
+	const char *dir = getenv("DOCKER_CONFIG"), *home = getenv("HOME");
+	auto_free char *path = NULL;
+	int n = -1;
+
+	if (dir && *dir)
+		n = asprintf(&path, "%s/config.json", dir);
+	else if (home && *home)
+		n = asprintf(&path, "%s/.docker/config.json", home);
+	if (n < 0) {
+		path = NULL;
+		return -1;
+	}
+	return open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+}
+
+static int find_creds(const char *creds, struct imagework *w, struct err *e)
+{
+	int fd = creds ? open_creds(creds, e) : open_docker();
+
+	if (creds && !strchr(creds, ':')) {
+		base_closep(&fd);
+		return err_set(e, -EINVAL,
+			       "credentials are written USER:PASSWORD");
+	}
+	w->secret = creds ? SECRET_USER : fd >= 0 ? SECRET_DOCKER : SECRET_NONE;
+	return creds ? fd : MAX(fd, -1);
+}
+
+/* What a registry is asked for; who said less is told. */
+static int pull_name(const struct hutch_image_pull_opts *o,
+		     char ret[HUTCH_IMAGE_REF_MAX + 1], struct err *e)
+{
+	char note[2 * HUTCH_IMAGE_REF_MAX + 16];
+	struct imageref ref;
+	int guessed, r = o->ref ? imageref_parse(o->ref, &ref, e)
+				: err_set(e, -EINVAL, "a pull needs a name");
+
+	guessed = r < 0 ? r : imageref_expand(&ref, e);
+	r = guessed < 0 ? guessed : imageref_text(&ref, ret, e);
+	if (r < 0)
+		return r;
+	(void)snprintf(note, sizeof(note), "%s is taken as %s", o->ref, ret);
+	if (guessed && o->progress)
+		o->progress(o->progress_arg, HUTCH_IMAGE_STEP_NOTE, note, 0, 0);
+	return 0;
+}
+
+int hutch_image_pull(struct hutch *h, const struct hutch_image_pull_opts *opts,
+		     struct hutch_image_info **ret, struct hutch_err *e)
+{
+	struct hutch_image_pull_opts o = HUTCH_IMAGE_PULL_OPTS_INIT;
+	auto_store struct imagestore s = IMAGESTORE_INIT;
+	char name[HUTCH_IMAGE_REF_MAX + 1], id[HUTCH_IMAGE_ID_LEN + 1];
+	struct imagework w = { .verb = "pull", .name = name };
+	auto_fd int secret = -1;
+	int r = opts_take(&o, sizeof(o), opts, opts->size, err_of(e));
+
+	r = r < 0 ? r : pull_name(&o, name, err_of(e));
+	if (r < 0)
+		return r;
+	secret = find_creds(o.creds, &w, err_of(e));
+	if (secret < -1)
+		return secret;
+	w.src_fd = secret;
+	w.idle_s = o.idle_s ? o.idle_s : IDLE_S;
+	w.max_bytes = o.max_bytes ? o.max_bytes : HUTCH_IMAGE_BYTES;
+	w.max_entries = o.max_entries ? o.max_entries : HUTCH_IMAGE_ENTRIES;
+	w.progress = o.progress;
+	w.progress_arg = o.progress_arg;
+	r = open_store(h, &s, err_of(e));
+	r = r < 0 ? r : imagework_run(h, &s, &w, id, err_of(e));
+	return r < 0 ? r : give(&s, id, ret, err_of(e));
+}
+
 /* ---- Looking ---- */
 
 static const char *first_name(const struct hutch_image_info *i)
@@ -150,8 +249,12 @@ int hutch_image_list(struct hutch *h, struct hutch_image_info ***ret,
 	r = r < 0 ? r : imagestore_ids(&s, &ids, err_of(e));
 	if (r < 0)
 		return r;
-	list = calloc((size_t)r + 1, sizeof(*list));
-	r = list ? 0 : err_set(err_of(e), -ENOMEM, "no memory");
+	list = calloc((size_t)r + 1, sizeof(struct hutch_image_info *));
+	if (!list) {
+		imagestore_free_ids(ids);
+		return err_set(err_of(e), -ENOMEM, "no memory");
+	}
+	r = 0;
 	for (size_t i = 0; r == 0 && ids[i]; i++) {
 		r = imagestore_info(&s, ids[i], &list[n], err_of(e));
 		n += r == 0;
@@ -163,7 +266,7 @@ int hutch_image_list(struct hutch *h, struct hutch_image_info ***ret,
 		hutch_image_list_free(list);
 		return r;
 	}
-	qsort(list, (size_t)n, sizeof(*list), by_name);
+	qsort(list, (size_t)n, sizeof(struct hutch_image_info *), by_name);
 	*ret = list;
 	return n;
 }
@@ -286,6 +389,21 @@ int hutch_image_remove(struct hutch *h, const char *name, unsigned int flags,
 	return r < 0 ? r : remove_image(&s, name, flags, err_of(e));
 }
 
+/* Whether @info is gone now; 0 too if it is in use, just gone or just named. */
+static int prune_one(const struct imagestore *s,
+		     const struct hutch_image_info *info, unsigned int flags,
+		     struct err *e)
+{
+	int r;
+
+	if (info->names && !(flags & HUTCH_IMAGE_PRUNE_ALL))
+		return 0;
+	r = imagestore_drop(s, info->id, info->names ? -1 : 0, e);
+	if (r == -EBUSY || r == -ENOENT || r == -ENOTEMPTY)
+		return 0;
+	return r < 0 ? r : 1;
+}
+
 int hutch_image_prune(struct hutch *h, unsigned int flags,
 		      struct hutch_image_info ***ret, struct hutch_err *e)
 {
@@ -295,30 +413,23 @@ int hutch_image_prune(struct hutch *h, unsigned int flags,
 
 	if (r == 0 && flags & ~HUTCH_IMAGE_PRUNE_ALL)
 		r = err_set(err_of(e), -EINVAL, "unknown flags 0x%x", flags);
-	r = r < 0 ? r : hutch_image_list(h, &list, e);
-	if (r < 0)
-		return r;
+	all = r < 0 ? r : hutch_image_list(h, &list, e);
+	if (all < 0)
+		return all;
 	imagestore_sweep(&s);
-	all = r;
-	r = 0;
+	imagestore_sweep_parts(&s);
 	for (int i = 0; i < all; i++) {
 		struct hutch_image_info *info = list[i];
 
 		list[i] = NULL;
-		if (r == 0 && (flags & HUTCH_IMAGE_PRUNE_ALL || !info->names))
-			r = imagestore_drop(&s, info->id, info->names ? -1 : 0,
-					    err_of(e));
-		else
-			r = r < 0 ? r : -EBUSY;
-		if (r == 0)
+		if (r >= 0)
+			r = prune_one(&s, info, flags, err_of(e));
+		if (r == 1)
 			list[n++] = info;
 		else
 			hutch_image_info_free(info);
-		/* In use, or just gone, or just named: all as it should be. */
-		if (r == -EBUSY || r == -ENOENT || r == -ENOTEMPTY)
-			r = 0;
 	}
-	if (r == 0 && ret)
+	if (r >= 0 && ret)
 		*ret = list;
 	else
 		hutch_image_list_free(list);

@@ -191,9 +191,9 @@ int imageinfo_list(const void *array, const char *const **field)
 	return set_list(field, v, n);
 }
 
-int imageinfo_keys(const void *object, const char *const **field)
+int imageinfo_keys(void *object, const char *const **field)
 {
-	json_t *o = (void *)(uintptr_t)object;
+	json_t *o = object;
 	size_t n = json_object_size(o), i = 0;
 	auto_free const char **v = NULL;
 
@@ -225,9 +225,9 @@ static char *label_text(void *it, int *ret)
 	return *ret < 0 ? NULL : s;
 }
 
-int imageinfo_labels(const void *object, const char *const **field)
+int imageinfo_labels(void *object, const char *const **field)
 {
-	json_t *o = (void *)(uintptr_t)object;
+	json_t *o = object;
 	size_t n = json_object_size(o), i = 0;
 	const char **v;
 	int r = 0;

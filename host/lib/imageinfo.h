@@ -14,7 +14,7 @@
 #define IMAGEINFO_FILE    "image.json"
 #define IMAGEINFO_VERSION 1
 /* Six bytes for one that JSON escapes. */
-#define IMAGEINFO_MAX (6u * HUTCH_IMAGE_CONFIG_MAX)
+#define IMAGEINFO_MAX ((size_t)6 * HUTCH_IMAGE_CONFIG_MAX)
 
 /** imageinfo_new() - With "" for each string; NULL if out of memory */
 struct hutch_image_info *imageinfo_new(void);
@@ -49,9 +49,9 @@ MUST_CHECK int imageinfo_list(const void *array, const char *const **field);
  *
  * Return: as above; -EBADMSG if a key is empty or has a '='
  */
-MUST_CHECK int imageinfo_labels(const void *object, const char *const **field);
+MUST_CHECK int imageinfo_labels(void *object, const char *const **field);
 
 /** imageinfo_keys() - The keys of a JSON object, sorted. Return: as above */
-MUST_CHECK int imageinfo_keys(const void *object, const char *const **field);
+MUST_CHECK int imageinfo_keys(void *object, const char *const **field);
 
 #endif

@@ -25,7 +25,7 @@ static void swap(char *dst, const char *src, char from, char to)
 	size_t i;
 
 	for (i = 0; src[i] && i < HUTCH_IMAGE_REF_MAX; i++)
-		dst[i] = src[i] == from ? to : src[i];
+		dst[i] = (char)(src[i] == from ? to : src[i]);
 	dst[i] = '\0';
 }
 
@@ -172,14 +172,18 @@ int imagenames_count(const struct imagestore *s, const char *id, struct err *e)
 static int forget_one(const struct imagestore *s, const char *file,
 		      const char *id, void *arg)
 {
-	if (strcmp(id, arg) == 0 && unlinkat(s->name_fd, file, 0) < 0)
+	const struct found *f = arg;
+
+	if (strcmp(id, f->id) == 0 && unlinkat(s->name_fd, file, 0) < 0)
 		return -errno;
 	return 0;
 }
 
 int imagenames_forget(const struct imagestore *s, const char *id, struct err *e)
 {
-	return each_name(s, forget_one, (void *)(uintptr_t)id, e);
+	struct found f = { .id = id };
+
+	return each_name(s, forget_one, &f, e);
 }
 
 int imagestore_unname(const struct imagestore *s, const char *name,

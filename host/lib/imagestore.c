@@ -165,6 +165,31 @@ void imagestore_sweep(const struct imagestore *s)
 	(void)closedir(d);
 }
 
+static void sweep_part(const struct imagestore *s, const char *name)
+{
+	auto_fd int fd = openat(s->part_fd, name,
+				O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+
+	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+		(void)unlinkat(s->part_fd, name, 0);
+}
+
+void imagestore_sweep_parts(const struct imagestore *s)
+{
+	int fd = openat(s->part_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *de;
+
+	if (!d) {
+		base_closep(&fd);
+		return;
+	}
+	while ((de = readdir(d)))
+		if (de->d_name[0] != '.')
+			sweep_part(s, de->d_name);
+	(void)closedir(d);
+}
+
 /* ---- Images ---- */
 
 static int rename_new(int from, const char *a, int to, const char *b)

@@ -71,6 +71,9 @@ void imagestore_stage_close(const struct imagestore *s,
 /** imagestore_sweep() - Remove what nobody holds in tmp/, as far as it goes */
 void imagestore_sweep(const struct imagestore *s);
 
+/** imagestore_sweep_parts() - The same for parts of blobs */
+void imagestore_sweep_parts(const struct imagestore *s);
+
 /**
  * imagestore_commit() - The stage becomes image @id, called @name
  * @name:	As imageref_text() writes it

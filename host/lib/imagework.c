@@ -22,29 +22,41 @@ static int nonsense(struct err *e)
 	return err_set(e, -EPROTO, "hutch-image spoke nonsense");
 }
 
+bool imagework_number(const char **s, uint64_t *ret)
+{
+	char *end;
+
+	if (**s < '0' || **s > '9')
+		return false;
+	errno = 0;
+	*ret = strtoull(*s, &end, 10);
+	if (errno || (*end && *end != ',' && *end != ' '))
+		return false;
+	*s = *end ? end + 1 : end;
+	return true;
+}
+
 static int on_step(const struct imagework *w, const char *s, struct err *e)
 {
-	unsigned long long done, total;
-	int step, at = 0;
+	uint64_t step, done, total;
 
-	if (sscanf(s, "%d %llu %llu %n", &step, &done, &total, &at) != 3 ||
-	    at == 0 || step < HUTCH_IMAGE_STEP_NOTE ||
-	    step > HUTCH_IMAGE_STEP_UNPACK)
+	if (!imagework_number(&s, &step) || !imagework_number(&s, &done) ||
+	    !imagework_number(&s, &total) || !*s ||
+	    step < HUTCH_IMAGE_STEP_NOTE || step > HUTCH_IMAGE_STEP_UNPACK)
 		return nonsense(e);
 	if (w->progress)
-		w->progress(w->progress_arg, (enum hutch_image_step)step,
-			    s + at, done, total);
+		w->progress(w->progress_arg, (enum hutch_image_step)step, s,
+			    done, total);
 	return 0;
 }
 
 static int on_failed(const char *s, struct err *e)
 {
-	int code = 0, at = 0;
+	uint64_t code;
 
-	if (sscanf(s, "%d %n", &code, &at) != 1 || at == 0 || code < 1 ||
-	    code > 4095)
+	if (!imagework_number(&s, &code) || !*s || code < 1 || code > 4095)
 		return nonsense(e);
-	return err_set(e, -code, "%s", s + at);
+	return err_set(e, -(int)code, "%s", s);
 }
 
 bool imagework_clean(const char *s)
@@ -144,6 +156,7 @@ static int make_words(const struct imagework *w, const char *path, int store,
 		  : add_word(ret, "max=%llu,%llu",
 			     (unsigned long long)w->max_bytes,
 			     (unsigned long long)w->max_entries);
+	r = r < 0 ? r : add_word(ret, "pull=%u,%u", w->secret, w->idle_s);
 	if (r == 0 && w->pick)
 		r = add_word(ret, "pick=%s", w->pick);
 	return r;
@@ -180,14 +193,37 @@ static int set_signals(posix_spawnattr_t *attr)
 	return -r;
 }
 
+/* All that a way to a registry may need; nothing else of the caller's. */
+static const char *const env_names[] = {
+	"https_proxy", "HTTPS_PROXY", "all_proxy",     "ALL_PROXY",
+	"no_proxy",    "NO_PROXY",    "SSL_CERT_FILE",
+};
+
+/* Pointers into the environment: "NAME=VALUE". */
+static void keep_env(char *ret[ARRAY_LEN(env_names) + 1])
+{
+	size_t n = 0;
+
+	for (char **v = environ; v && *v; v++)
+		for (size_t i = 0; i < ARRAY_LEN(env_names); i++) {
+			size_t len = strlen(env_names[i]);
+
+			if (n < ARRAY_LEN(env_names) &&
+			    strncmp(*v, env_names[i], len) == 0 &&
+			    (*v)[len] == '=')
+				ret[n++] = *v;
+		}
+	ret[n] = NULL;
+}
+
 static int spawn(char *const *argv, const int *fd, size_t n_fds, pid_t *pid)
 {
-	static char path[] = "PATH=/usr/sbin:/usr/bin:/sbin:/bin";
-	char *const env[] = { path, NULL };
+	char *env[ARRAY_LEN(env_names) + 1];
 	posix_spawn_file_actions_t fa;
 	posix_spawnattr_t attr;
 	int r;
 
+	keep_env(env);
 	if (posix_spawn_file_actions_init(&fa) != 0)
 		return -ENOMEM;
 	if (posix_spawnattr_init(&attr) != 0) {

@@ -18,6 +18,7 @@
 #define HUTCH_HOST_LIB_IMAGEWORK_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "common/err.h"
 #include "host/lib/hutch.h"
@@ -29,16 +30,20 @@ struct imagestore;
 
 /**
  * struct imagework - What hutch-image is to do
- * @verb:	"import"
+ * @verb:	"import" or "pull"
  * @name:	As imageref_text() writes it
  * @pick:	Or NULL
- * @src_fd:	-1: none
+ * @src_fd:	What is imported; for pull, what has credentials; -1: none
+ * @secret:	Of pull: enum pull_secret, as in host/image/pull.h
+ * @idle_s:	Of pull
  */
 struct imagework {
 	const char *verb;
 	const char *name;
 	const char *pick;
 	int src_fd;
+	unsigned int secret;
+	unsigned int idle_s;
 	uint64_t max_bytes;
 	uint64_t max_entries;
 	hutch_image_progress_fn progress;
@@ -47,6 +52,14 @@ struct imagework {
 
 /** imagework_clean() - Whether @s has no control characters of ASCII */
 bool imagework_clean(const char *s);
+
+/**
+ * imagework_number() - A decimal number, and one ',' or ' ' behind it
+ * @s:		Moved on
+ *
+ * Return: whether there was one, followed by that or by the end
+ */
+bool imagework_number(const char **s, uint64_t *ret);
 
 /** imagework_run() - Have it done. Return: 0 with the id, or -errno */
 MUST_CHECK int imagework_run(struct hutch *h, const struct imagestore *s,

@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "host/image/auth.h"
 #include "host/image/oci.h"
 #include "host/lib/imageinfo.h"
 #include "host/lib/imageref.h"
@@ -115,6 +116,31 @@ static void try_ref(const char *s)
 		bug_on(!r.domain[0] || imageref_text(&r, text, NULL) < 0);
 }
 
+static void try_auth(const char *s)
+{
+	struct auth a;
+	struct err e = { 0 };
+
+	if (auth_parse(s, &a, &e) < 0) {
+		bug_on(!e.msg[0]);
+		return;
+	}
+	bug_on(a.kind == AUTH_NONE || (a.kind == AUTH_BEARER && !a.realm[0]));
+	bug_on(!imagework_clean(a.realm) || !imagework_clean(a.service) ||
+	       !imagework_clean(a.scope));
+}
+
+static void try_secrets(const char *s, size_t len)
+{
+	char user[AUTH_USER_MAX + 1], token[AUTH_TOKEN_MAX + 1];
+	bool helper;
+
+	if (auth_docker(s, len, "h.x:1", user, &helper, NULL) == 0)
+		bug_on(user[0] && !strchr(user, ':'));
+	if (auth_token(s, len, token, NULL) == 0)
+		bug_on(!token[0] || strchr(token, ' ') || strchr(token, '\n'));
+}
+
 static void try_line(char *s)
 {
 	static const struct imagework w;
@@ -155,6 +181,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		break;
 	case 'r':
 		try_ref(s);
+		break;
+	case 'a':
+		try_auth(s);
+		break;
+	case 't':
+		try_secrets((const char *)data + 1, len - 1);
 		break;
 	case 'l':
 		try_line(s);

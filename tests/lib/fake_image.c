@@ -49,6 +49,16 @@ int hutch_image_import(struct hutch *h, const struct hutch_image_import_opts *o,
 			    (unsigned long long)o->max_entries);
 }
 
+int hutch_image_pull(struct hutch *h, const struct hutch_image_pull_opts *o,
+		     struct hutch_image_info **ret, struct hutch_err *e)
+{
+	*ret = &image;
+	return fake_vm_call(e, "pull %s %s %u %llu %llu\n", o->ref,
+			    o->creds ? o->creds : "-", o->idle_s,
+			    (unsigned long long)o->max_bytes,
+			    (unsigned long long)o->max_entries);
+}
+
 int hutch_image_list(struct hutch *h, struct hutch_image_info ***ret,
 		     struct hutch_err *e)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_cli_image.c - hutch image: what it asks of libhutch */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/lib/check_main.h"
@@ -31,6 +32,34 @@ START_TEST(import_passes_on_what_it_was_told)
 	ck_assert_str_eq(fake_vm_calls(),
 			 "import /dev/stdin a v1 2147483648 7\n");
 	ck_assert_ptr_nonnull(strstr(fake_vm_out(), "0123456789abcdef"));
+}
+END_TEST
+
+START_TEST(pull_passes_on_what_it_was_told)
+{
+	fake_vm_set(&nothing);
+	ck_assert_int_eq(setenv("LOGIN", "me:secret", 1), 0);
+	ck_assert_int_eq(fake_vm_cli("image", "pull", "h.x/a:1", NULL), 0);
+	ck_assert_str_eq(fake_vm_calls(), "pull h.x/a:1 - 0 0 0\n");
+	ck_assert_str_eq(fake_vm_out(), "h.x/a:1\n");
+	ck_assert_int_eq(fake_vm_cli("image", "pull", "a", "--creds=env:LOGIN",
+				     "--max-idle", "2m", "--max-size", "1K",
+				     NULL),
+			 0);
+	ck_assert_str_eq(fake_vm_calls(), "pull a me:secret 120 1024 0\n");
+	ck_assert_int_eq(
+		fake_vm_cli("image", "pull", "a", "--creds=me:secret", NULL),
+		125);
+	refused("hutch: --creds wants env:VAR, and USER:PASSWORD in the "
+		"variable VAR\n");
+	ck_assert_int_eq(
+		fake_vm_cli("image", "pull", "a", "--creds=env:NONE_", NULL),
+		125);
+	refused("hutch: --creds: there is no such variable\n");
+	ck_assert_int_eq(
+		fake_vm_cli("image", "pull", "a", "--max-idle=0.5s", NULL),
+		125);
+	refused("hutch: --max-idle is from 1s to 24h\n");
 }
 END_TEST
 
@@ -119,5 +148,6 @@ START_TEST(help_tells_of_each)
 END_TEST
 
 CHECK_MAIN("cli_image", import_passes_on_what_it_was_told,
-	   what_makes_no_sense_is_refused, list_and_inspect_show_it,
-	   rm_and_prune_say_what_is_gone, help_tells_of_each)
+	   pull_passes_on_what_it_was_told, what_makes_no_sense_is_refused,
+	   list_and_inspect_show_it, rm_and_prune_say_what_is_gone,
+	   help_tells_of_each)

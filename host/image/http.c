@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* host/image/http.c - see http.h */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "common/log.h"
+#include "host/image/http.h"
+
+#define QUOTE_MAX 120
+#define AGENT     "hutch/" HUTCH_VERSION
+
+/* ---- Places ---- */
+
+bool http_is_loopback(const char *host)
+{
+	struct in_addr a;
+
+	if (strcasecmp(host, "localhost") == 0 || strcmp(host, "[::1]") == 0)
+		return true;
+	return inet_pton(AF_INET, host, &a) == 1 &&
+	       (ntohl(a.s_addr) >> 24) == 127;
+}
+
+static int no_url(const char *url, const char *why, struct err *e)
+{
+	char q[QUOTE_MAX];
+
+	return err_set(e, -EINVAL, "'%s': %s",
+		       log_escape(q, sizeof(q), url, strlen(url)), why);
+}
+
+static bool get_part(CURLU *u, CURLUPart what, unsigned int flags, char *buf,
+		     size_t cap)
+{
+	char *s = NULL;
+	bool ok = curl_url_get(u, what, &s, flags) == CURLUE_OK &&
+		  strlen(s) < cap;
+
+	if (ok)
+		memcpy(buf, s, strlen(s) + 1);
+	curl_free(s);
+	return ok;
+}
+
+static int read_place(CURLU *u, const char *url, struct http_place *ret,
+		      struct err *e)
+{
+	struct http_place p = { 0 };
+	char scheme[16], user[16];
+
+	if (!get_part(u, CURLUPART_SCHEME, 0, scheme, sizeof(scheme)) ||
+	    !get_part(u, CURLUPART_HOST, 0, p.host, sizeof(p.host)) ||
+	    !get_part(u, CURLUPART_PORT, CURLU_DEFAULT_PORT, p.port,
+		      sizeof(p.port)))
+		return no_url(url, "it is no URL of a registry", e);
+	if (get_part(u, CURLUPART_USER, 0, user, sizeof(user)))
+		return no_url(url, "a URL with a user in it is refused", e);
+	p.tls = strcmp(scheme, "https") == 0;
+	p.loopback = http_is_loopback(p.host);
+	if (!p.tls && (strcmp(scheme, "http") != 0 || !p.loopback))
+		return no_url(url,
+			      "only this machine is asked without TLS (https)",
+			      e);
+	*ret = p;
+	return 0;
+}
+
+int http_place(const char *url, struct http_place *ret, struct err *e)
+{
+	CURLU *u = curl_url();
+	int r;
+
+	if (!u)
+		return err_set(e, -ENOMEM, "no memory");
+	if (strlen(url) > HTTP_URL_MAX ||
+	    curl_url_set(u, CURLUPART_URL, url, 0) != CURLUE_OK)
+		r = no_url(url, "it is no URL of a registry", e);
+	else
+		r = read_place(u, url, ret, e);
+	curl_url_cleanup(u);
+	return r;
+}
+
+bool http_same(const struct http_place *a, const struct http_place *b)
+{
+	return a->tls == b->tls && strcasecmp(a->host, b->host) == 0 &&
+	       strcmp(a->port, b->port) == 0;
+}
+
+static int resolve(const char *base, const char *location, char *ret,
+		   struct err *e)
+{
+	CURLU *u = curl_url();
+	bool ok;
+
+	if (!u)
+		return err_set(e, -ENOMEM, "no memory");
+	ok = curl_url_set(u, CURLUPART_URL, base, 0) == CURLUE_OK &&
+	     curl_url_set(u, CURLUPART_URL, location, 0) == CURLUE_OK &&
+	     get_part(u, CURLUPART_URL, 0, ret, HTTP_URL_MAX + 1);
+	curl_url_cleanup(u);
+	return ok ? 0 : err_set(e, -EBADMSG, "the registry sends us to no URL");
+}
+
+int http_join(const char *base, const char *location,
+	      char ret[HTTP_URL_MAX + 1], struct err *e)
+{
+	char url[HTTP_URL_MAX + 1];
+	struct http_place from, to;
+	int r = resolve(base, location, url, e);
+
+	r = r < 0 ? r : http_place(base, &from, e);
+	r = r < 0 ? r : http_place(url, &to, e);
+	if (r < 0)
+		return r;
+	if ((from.tls && !to.tls) || (!from.loopback && to.loopback))
+		return err_set(e, -EPERM,
+			       "the registry sends us to a place that is less "
+			       "safe than itself");
+	memcpy(ret, url, sizeof(url));
+	return 0;
+}
+
+/* ---- Asking ---- */
+
+int http_open(struct http *h, unsigned int idle_s, struct err *e)
+{
+	h->idle_s = idle_s;
+	h->curl = curl_easy_init();
+	return h->curl ? 0 : err_set(e, -ENOMEM, "no memory");
+}
+
+void http_close(struct http *h)
+{
+	if (h->curl)
+		curl_easy_cleanup(h->curl);
+	h->curl = NULL;
+}
+
+/** struct get - One GET under way */
+struct get {
+	const struct http_ask *ask;
+	struct http_answer *ret;
+	struct err *e;
+	CURL *curl;
+	unsigned int n_headers;
+	int sunk;
+};
+
+/* If the line is header @name, copies its value. */
+static void take_header(const char *line, size_t len, const char *name,
+			char *buf, size_t cap)
+{
+	size_t n = strlen(name);
+
+	if (len < n || strncasecmp(line, name, n) != 0)
+		return;
+	line += n;
+	len -= n;
+	while (len && (*line == ' ' || *line == '\t'))
+		line++, len--;
+	while (len && (unsigned char)line[len - 1] <= ' ')
+		len--;
+	/* One that is too long is none. */
+	if (len >= cap || memchr(line, '\0', len))
+		return;
+	memcpy(buf, line, len);
+	buf[len] = '\0';
+}
+
+static size_t on_header(char *line, size_t size, size_t n, void *arg)
+{
+	struct get *g = arg;
+	size_t len = size * n;
+	char range[128] = "";
+	unsigned long long from = 0;
+	char *end;
+
+	if (g->n_headers++ > HTTP_HEADERS_MAX)
+		return 0;
+	take_header(line, len, "location:", g->ret->location,
+		    sizeof(g->ret->location));
+	take_header(line, len, "www-authenticate:", g->ret->auth,
+		    sizeof(g->ret->auth));
+	take_header(line, len, "docker-content-digest:", g->ret->digest,
+		    sizeof(g->ret->digest));
+	take_header(line, len, "content-range:", range, sizeof(range));
+	if (strncmp(range, "bytes ", 6) == 0) {
+		from = strtoull(range + 6, &end, 10);
+		g->ret->from = *end == '-' ? from : UINT64_MAX;
+	}
+	return len;
+}
+
+static size_t on_body(char *p, size_t size, size_t n, void *arg)
+{
+	struct get *g = arg;
+	long status = 0;
+
+	(void)curl_easy_getinfo(g->curl, CURLINFO_RESPONSE_CODE, &status);
+	g->ret->status = status;
+	if (status != 200 && status != 206)
+		return size * n;
+	g->sunk = g->ask->sink(g->ask->arg, p, size * n, g->e);
+	return g->sunk < 0 ? 0 : size * n;
+}
+
+static struct curl_slist *add_header(struct curl_slist *l, const char *name,
+				     const char *value, bool *ok)
+{
+	struct curl_slist *more = NULL;
+	char *line = NULL;
+
+	if (!value)
+		return l;
+	if (asprintf(&line, "%s: %s", name, value) >= 0)
+		more = curl_slist_append(l, line);
+	free(line);
+	*ok = *ok && more;
+	return more ? more : l;
+}
+
+static int set_up(struct http *h, struct get *g, const struct http_place *p,
+		  struct curl_slist *headers)
+{
+	const char *ca = getenv("SSL_CERT_FILE");
+	char range[32];
+	CURLcode r = CURLE_OK;
+	CURL *c = h->curl;
+
+	(void)snprintf(range, sizeof(range), "%llu-",
+		       (unsigned long long)g->ask->from);
+	curl_easy_reset(c);
+#define SET(what, value) (r = r ? r : curl_easy_setopt(c, what, value))
+	SET(CURLOPT_URL, g->ask->url);
+	SET(CURLOPT_PROTOCOLS_STR, p->tls ? "https" : "http");
+	SET(CURLOPT_FOLLOWLOCATION, 0L);
+	SET(CURLOPT_NOSIGNAL, 1L);
+	SET(CURLOPT_CONNECTTIMEOUT, (long)HTTP_CONNECT_S);
+	SET(CURLOPT_LOW_SPEED_LIMIT, 1L);
+	SET(CURLOPT_LOW_SPEED_TIME, (long)h->idle_s);
+	SET(CURLOPT_USERAGENT, AGENT);
+	SET(CURLOPT_HTTPHEADER, headers);
+	SET(CURLOPT_WRITEFUNCTION, on_body);
+	SET(CURLOPT_WRITEDATA, g);
+	SET(CURLOPT_HEADERFUNCTION, on_header);
+	SET(CURLOPT_HEADERDATA, g);
+	/* Not curl's resume: what comes of it is ours to look at. */
+	if (g->ask->from)
+		SET(CURLOPT_RANGE, range);
+	SET(CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+	if (ca && *ca)
+		SET(CURLOPT_CAINFO, ca);
+	if (p->loopback)
+		SET(CURLOPT_NOPROXY, "*");
+#undef SET
+	return r == CURLE_OK ? 0 : -ENOMEM;
+}
+
+/* What curl says, as an errno and a sentence. */
+static int outcome(const struct get *g, CURLcode c, const char *host,
+		   struct err *e)
+{
+	const char *why = curl_easy_strerror(c);
+
+	if (g->sunk < 0)
+		return g->sunk;
+	switch (c) {
+	case CURLE_OK:
+		return 0;
+	case CURLE_OPERATION_TIMEDOUT:
+		g->ret->broken = true;
+		return err_set(e, -ETIMEDOUT, "%s does not answer in time",
+			       host);
+	case CURLE_PARTIAL_FILE:
+	case CURLE_RECV_ERROR:
+	case CURLE_SEND_ERROR:
+	case CURLE_GOT_NOTHING:
+	case CURLE_HTTP2:
+	case CURLE_HTTP2_STREAM:
+		g->ret->broken = true;
+		return err_set(e, -EIO, "the connection to %s broke: %s", host,
+			       why);
+	case CURLE_COULDNT_RESOLVE_HOST:
+	case CURLE_COULDNT_CONNECT:
+		return err_set(e, -EHOSTUNREACH, "cannot reach %s: %s", host,
+			       why);
+	default:
+		return err_set(e, -EPROTO, "%s: %s", host, why);
+	}
+}
+
+int http_get(struct http *h, const struct http_ask *ask,
+	     struct http_answer *ret, struct err *e)
+{
+	struct get g = { .ask = ask, .ret = ret, .e = e, .curl = h->curl };
+	struct curl_slist *headers = NULL;
+	struct http_place p;
+	bool ok = true;
+	CURLcode c;
+	int r = http_place(ask->url, &p, e);
+
+	if (r < 0)
+		return r;
+	*ret = (struct http_answer){ 0 };
+	headers = add_header(headers, "Accept", ask->accept, &ok);
+	headers = add_header(headers, "Authorization", ask->auth, &ok);
+	r = ok ? set_up(h, &g, &p, headers) : -ENOMEM;
+	if (r < 0) {
+		curl_slist_free_all(headers);
+		return err_set(e, r, "no memory");
+	}
+	c = curl_easy_perform(h->curl);
+	(void)curl_easy_getinfo(h->curl, CURLINFO_RESPONSE_CODE, &ret->status);
+	curl_slist_free_all(headers);
+	return outcome(&g, c, p.host, e);
+}
