@@ -23,12 +23,43 @@ static void fill(struct fuse_kit *k, unsigned int n)
 	}
 }
 
+/**
+ * struct seen - What a reader of the folder has got so far
+ * @file:	It had the file of that number
+ * @count:	Files
+ * @dots:	"." and ".."
+ */
+struct seen {
+	bool file[FILES];
+	unsigned int count;
+	unsigned int dots;
+};
+
+static void take(struct seen *seen, const struct fk_dirent *de, bool plus)
+{
+	unsigned long i;
+	char *end = NULL;
+
+	if (de->name[0] == '.') {
+		ck_assert_uint_eq(de->entry.nodeid, 0);
+		seen->dots++;
+		return;
+	}
+	ck_assert_int_eq(strncmp(de->name, "file-", 5), 0);
+	i = strtoul(de->name + 5, &end, 10);
+	ck_assert(*end == '\0' && i < FILES && !seen->file[i]);
+	ck_assert_uint_eq(de->type, DT_REG);
+	seen->file[i] = true;
+	seen->count++;
+	if (plus)
+		ck_assert_uint_eq(de->ino, de->entry.attr.ino);
+}
+
 /* Read all of the open folder; each file must be there once. */
 static void expect_all(struct fuse_kit *k, unsigned int n, uint32_t size,
 		       bool plus)
 {
-	bool seen[FILES] = { false };
-	unsigned int count = 0, dots = 0;
+	struct seen seen = { .count = 0 };
 	struct fk_dirent de;
 	uint64_t off = 0;
 
@@ -40,25 +71,12 @@ static void expect_all(struct fuse_kit *k, unsigned int n, uint32_t size,
 			break;
 		ck_assert_uint_le(k->len, size);
 		while (fk_dirent(k, &at, plus, &de)) {
-			unsigned int i;
-
 			off = de.off;
-			if (de.name[0] == '.') {
-				ck_assert_uint_eq(de.entry.nodeid, 0);
-				dots++;
-				continue;
-			}
-			ck_assert_int_eq(sscanf(de.name, "file-%u", &i), 1);
-			ck_assert(i < n && !seen[i]);
-			ck_assert_uint_eq(de.type, DT_REG);
-			seen[i] = true;
-			count++;
-			if (plus)
-				ck_assert_uint_eq(de.ino, de.entry.attr.ino);
+			take(&seen, &de, plus);
 		}
 	}
-	ck_assert_uint_eq(count, n);
-	ck_assert_uint_eq(dots, 2);
+	ck_assert_uint_eq(seen.count, n);
+	ck_assert_uint_eq(seen.dots, 2);
 }
 
 START_TEST(readdir_in_steps_of_any_size_finds_each_file_once)

@@ -316,6 +316,23 @@ START_TEST(process_without_descriptors_closes_idle_ones)
 }
 END_TEST
 
+/* Only for want of descriptors is one closed, not for want of a file. */
+START_TEST(name_that_is_not_there_closes_nothing)
+{
+	unsigned int before;
+	struct fuse_kit k;
+
+	fk_init(&k, NULL);
+	fk_host_file(&k, "f", "");
+	(void)fk_at(&k, "f");
+	before = stats(&k).n_fds;
+	ck_assert_uint_gt(before, 0);
+	ck_assert_int_eq(fk_lookup(&k, ROOT, "none"), -ENOENT);
+	ck_assert_uint_eq(stats(&k).n_fds, before);
+	fk_done(&k);
+}
+END_TEST
+
 /* Lookups, listings and opens that are forgotten leave nothing behind. */
 START_TEST(forgotten_files_leave_memory_as_it_was)
 {
@@ -525,6 +542,7 @@ CHECK_MAIN("fs_inode", ids_are_found_stale_and_bounded,
 	   more_files_than_descriptors_stay_in_reach,
 	   open_files_are_bounded_and_nothing_is_lost,
 	   process_without_descriptors_closes_idle_ones,
+	   name_that_is_not_there_closes_nothing,
 	   forgotten_files_leave_memory_as_it_was,
 	   deep_folders_are_reached_and_deeper_are_refused,
 	   names_of_a_file_are_bounded, folders_that_change_places_make_no_ring,

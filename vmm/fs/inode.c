@@ -47,7 +47,7 @@ static void grow_hash(struct fs_server *s)
 
 	if (s->inodes.used < n || s->hash_bits == HASH_BITS_MAX)
 		return;
-	more = calloc(n * 2, sizeof(*more));
+	more = calloc(n * 2, sizeof(struct fs_inode *));
 	if (!more)
 		return;
 	s->hash = more;
