@@ -418,7 +418,7 @@ int hutch_image_prune(struct hutch *h, unsigned int flags,
 		return all;
 	imagestore_sweep(&s);
 	imagestore_sweep_parts(&s);
-	for (int i = 0; i < all; i++) {
+	for (int i = 0; list && i < all; i++) {
 		struct hutch_image_info *info = list[i];
 
 		list[i] = NULL;

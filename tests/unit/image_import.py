@@ -409,6 +409,37 @@ def again_is_the_same_image(b):
 
 
 @test
+def several_at_once_are_one_image(b):
+    data = b.file(t.tar(*[t.entry("f%d" % i, b"x" * 10000)
+                          for i in range(300)]))
+    ps = [subprocess.Popen([HUTCH, "image", "import", data, "n:%d" % i],
+                           env=b.env, stdout=subprocess.DEVNULL)
+          for i in range(6)]
+    assert [p.wait(LONG_S) for p in ps] == [0] * 6
+    assert b.info("n:0")["names"] == ["n:%d" % i for i in range(6)]
+    assert len(os.listdir(b.images + "/id")) == 1
+    assert os.listdir(b.images + "/tmp") == []
+
+
+@test
+def json_is_one_document(b):
+    path = b.file(t.tar(t.entry("f", b"1")))
+    made = json.loads(b.ok("import", "--json", path, "x"))
+    assert made == b.info() and made["names"] == ["x:latest"]
+    assert json.loads(b.ok("list", "--json")) == [made]
+    assert json.loads(b.ok("rm", "--json", "x")) == [
+        {"name": "x", "error": None}]
+    assert json.loads(b.ok("prune", "--json")) == []
+
+
+@test
+def a_root_may_have_files_of_those_names(b):
+    tree = b.take(t.tar(t.entry("manifest.json", b"[{}]"),
+                        t.entry("index.json", b"{}")))
+    assert listing(tree) == ["index.json", "manifest.json"]
+
+
+@test
 def a_name_moves_and_prune_takes_what_has_none(b):
     b.take(t.tar(t.entry("a", b"")))
     first = b.info()["id"]

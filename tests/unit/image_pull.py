@@ -11,6 +11,7 @@ import json
 import os
 import shutil
 import socket
+import ssl
 import subprocess
 import sys
 import tempfile
@@ -599,6 +600,94 @@ def only_this_machine_without_tls(b):
     assert p.returncode == 125, p.stderr
     # It was asked by TLS, which means by the proxy here.
     assert b"cannot reach" in p.stderr, p.stderr
+
+
+# ---- By TLS ----
+
+class Tunnel(threading.Thread):
+    """A proxy by which every name leads to one port of this machine."""
+
+    def __init__(self, port):
+        super().__init__(daemon=True)
+        self.to, self.asked = port, []
+        self.sock = socket.create_server(("127.0.0.1", 0))
+        self.start()
+
+    def run(self):
+        while True:
+            try:
+                c = self.sock.accept()[0]
+            except OSError:
+                return
+            threading.Thread(target=self.serve, args=(c,),
+                             daemon=True).start()
+
+    def serve(self, c):
+        head = b""
+        while b"\r\n\r\n" not in head:
+            got = c.recv(1)
+            if not got:
+                return
+            head += got
+        self.asked.append(head.split()[1].decode())
+        s = socket.create_connection(("127.0.0.1", self.to))
+        c.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
+
+        def copy(a, b):
+            try:
+                while data := a.recv(65536):
+                    b.sendall(data)
+                b.shutdown(socket.SHUT_WR)
+            except OSError:
+                pass
+        threading.Thread(target=copy, args=(s, c), daemon=True).start()
+        copy(c, s)
+
+
+@test
+def by_tls(b):
+    cert, key = b.top + "/cert", b.top + "/key"
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes",
+                    "-keyout", key, "-out", cert, "-days", "2", "-subj",
+                    "/CN=reg.example", "-addext",
+                    "subjectAltName=DNS:reg.example"],
+                   check=True, capture_output=True)
+    reg, plain = b.registry(), b.registry()
+    img = image()
+    reg.put(img)
+    plain.put(img)
+    ctx = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    ctx.load_cert_chain(cert, key)
+    reg.server.socket = ctx.wrap_socket(reg.server.socket, server_side=True)
+    way = Tunnel(reg.port)
+    b.env["https_proxy"] = "http://127.0.0.1:%d" % way.sock.getsockname()[1]
+    b.env["LOGIN"] = USER
+
+    def refused(want, ref="reg.example/a/b:1"):
+        p = b.run("pull", "--creds", "env:LOGIN", ref)
+        assert p.returncode == 125 and p.stderr.count(b"\n") == 1, p.stderr
+        assert want.encode() in p.stderr, (want, p.stderr)
+    # Nobody vouches for it; then somebody does, but for another name.
+    refused("certificate")
+    b.env["SSL_CERT_FILE"] = cert
+    refused("certificate", "other.example/a/b:1")
+    assert reg.seen == []
+    # From there nothing leads to where there is no TLS, nor to ourselves.
+    for where in ("http://%s/x" % plain.place, "http://reg.example/x",
+                  "https://127.0.0.1:1/x"):
+        reg.fault = redirect(lambda h, w=where: w)
+        p = b.run("pull", "reg.example/a/b:1")
+        assert p.returncode == 125, p.stderr
+        assert b"less safe" in p.stderr or b"TLS" in p.stderr, p.stderr
+    reg.fault = None
+    reg.token = "x"
+    reg.challenge = 'Bearer realm="http://%s/token"' % plain.place
+    refused("less safe")
+    assert plain.seen == []
+    reg.challenge = 'Bearer realm="https://reg.example/token",service="s"'
+    assert b.ok("pull", "--creds", "env:LOGIN", "reg.example/a/b:1")
+    assert set(way.asked) == {"reg.example:443", "other.example:443"}
+    way.sock.close()
 
 
 # ---- A real one ----
