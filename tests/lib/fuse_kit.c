@@ -186,6 +186,13 @@ size_t fk_raw(struct fuse_kit *k, const void *in, size_t len, size_t out_len,
 	return n;
 }
 
+static size_t append(uint8_t *buf, size_t at, const void *src, size_t len)
+{
+	if (len)
+		memcpy(buf + at, src, len);
+	return at + len;
+}
+
 int fk_op(struct fuse_kit *k, uint32_t op, uint64_t node, const void *arg,
 	  size_t len, const char *name1, const char *name2)
 {
@@ -205,13 +212,10 @@ int fk_op(struct fuse_kit *k, uint32_t op, uint64_t node, const void *arg,
 	int error;
 
 	bug_on(!buf);
-	memcpy(buf, &h, sizeof(h));
-	if (len)
-		memcpy(buf + sizeof(h), arg, len);
-	if (name1)
-		memcpy(buf + sizeof(h) + len, name1, len1);
-	if (name2)
-		memcpy(buf + sizeof(h) + len + len1, name2, len2);
+	n = append(buf, 0, &h, sizeof(h));
+	n = append(buf, n, arg, len);
+	n = append(buf, n, name1, len1);
+	(void)append(buf, n, name2, len2);
 	n = fk_raw(k, buf, h.len, sizeof(struct fuse_out_header) + k->room,
 		   &error);
 	free(buf);
@@ -324,7 +328,7 @@ int fk_read(struct fuse_kit *k, uint64_t node, uint64_t fh, uint64_t off,
 int fk_write_as(struct fuse_kit *k, const struct fuse_write_in *in,
 		uint64_t node, const void *data)
 {
-	struct fuse_write_out out;
+	struct fuse_write_out out = { 0 };
 	uint8_t *arg = malloc(sizeof(*in) + in->size);
 	int e;
 

@@ -323,6 +323,12 @@ START_TEST(write_of_others_clears_setuid)
 	ck_assert_int_eq(fchmodat(k.fd, "f", 06745, 0), 0);
 	ck_assert_int_eq(fk_write_as(&k, &in, node, "x"), 1);
 	ck_assert_uint_eq(host_mode(&k, "f"), S_IFREG | 02745);
+	/* Who may not write may not clear it either. */
+	ck_assert_int_eq(fchmodat(k.fd, "f", 06755, 0), 0);
+	ck_assert_int_eq(fk_open(&k, node, O_RDONLY), 0);
+	in.fh = k.fh;
+	ck_assert_int_eq(fk_write_as(&k, &in, node, "x"), -EBADF);
+	ck_assert_uint_eq(host_mode(&k, "f"), S_IFREG | 06755);
 	fk_done(&k);
 }
 END_TEST

@@ -294,6 +294,7 @@ START_TEST(unlinked_file_that_is_open_goes_on)
 
 	ck_assert_int_eq(fk_unlink(&k, ROOT, "f"), 0);
 
+	ck_assert_int_eq(fk_link(&k, node, ROOT, "again"), -ENOENT);
 	ck_assert_int_eq(fk_write(&k, node, fh, 3, "45", 2), 2);
 	ck_assert_int_eq(fk_read(&k, node, fh, 0, 10), 0);
 	ck_assert(fk_body_is(&k, "12345"));

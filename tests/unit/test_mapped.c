@@ -51,7 +51,7 @@ START_TEST(get_reads_what_put_wrote_for_each_type)
 					  .rdev_major = dev ? 0xfff : 0,
 					  .rdev_minor = dev ? 0xfffff : 0 };
 		struct mapped_stat got = { 0 };
-		uint8_t bytes[MAPPED_STAT_LEN];
+		uint8_t bytes[MAPPED_STAT_LEN] = { 0 };
 
 		mapped_put(&st, bytes);
 
@@ -96,7 +96,7 @@ START_TEST(get_of_what_cannot_be_is_refused)
 
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
 		uint8_t bytes[MAPPED_STAT_LEN];
-		struct mapped_stat got;
+		struct mapped_stat got = { 0 };
 
 		memcpy(bytes, setuid_bytes, sizeof(bytes));
 		bytes[bad[i].at] = bad[i].value;

@@ -224,9 +224,7 @@ static ssize_t read_link(const struct fs_server *s, const struct fs_at *at,
 		n = readlinkat(at->fd, "", buf, len);
 		return n < 0 ? -errno : n;
 	}
-	if (!fs_is_mapped(s) || at->ino->type != S_IFREG)
-		return -EINVAL;
-	r = fs_stat(s, at->fd, &st);
+	r = fs_stat_at(s, at, &st);
 	if (r < 0)
 		return r;
 	if (!S_ISLNK(st.stx_mode))
@@ -267,7 +265,7 @@ static int link_by_name(struct fs_server *s, struct fs_inode *ino, int dir_fd,
 	}
 	fs_unlock(s);
 	if (!parent)
-		return -ESTALE;
+		return -ENOENT; /* as of any file whose last name is gone */
 	fd = fs_walk_dir(s, parent, &own);
 	if (fd < 0)
 		r = fd;
@@ -284,8 +282,6 @@ static int link_by_name(struct fs_server *s, struct fs_inode *ino, int dir_fd,
 static int link_in(struct fs_server *s, struct fs_at *at, int dir_fd,
 		   const char *name)
 {
-	if (S_ISDIR(at->ino->type))
-		return -EPERM;
 	if (linkat(at->fd, "", dir_fd, name, AT_EMPTY_PATH) == 0)
 		return 0;
 	if (errno != ENOENT)
