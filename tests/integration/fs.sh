@@ -78,6 +78,34 @@ test_wrong_mounts_are_refused_before_anything_is_made() {
 	[ ! -e none ] || fail "a folder was made"
 }
 
+# A VM that lacks its folder is none: nothing runs in it.
+test_mount_that_fails_ends_the_vm() {
+	mkdir share
+	expect 125 hutch run --name r -v ./share:/proc/no/such -- touch /proc/x
+	like "mount '/proc/no/such': No such file" "$(cat "$err")" "run says"
+	retry 30 has r state stopped
+	like "^host-error.*mount '/proc/no/such'" "$(field r reason)" "on record"
+	expect 125 hutch start -v ./share:/proc/no/such v
+	like "mount '/proc/no/such': No such file" "$(cat "$err")" "start says"
+	expect 125 hutch start -v ./share:/proc/no/such w -- sleep 1000
+	like "mount '/proc/no/such': No such file" "$(cat "$err")" "start says"
+}
+
+test_sixteen_folders() {
+	local i args=()
+
+	for i in $(seq 16); do
+		mkdir "d$i"
+		echo "$i" >"d$i/n"
+		args+=(-v "./d$i:/d/$i")
+	done
+	refused 125 'more than 16' hutch run "${args[@]}" -v .:/e -- true
+	expect 0 hutch run "${args[@]}" -- sh -c \
+		'for i in $(seq 16); do cat /d/$i/n; echo x$i >/d/$i/x; done'
+	is "$(seq 16)" "$(cat "$out")" "what is in them"
+	is x16 "$(cat d16/x)" "what was written"
+}
+
 # No byte of it, not even a time of access, and of a file alone neither.
 test_readonly_changes_nothing() {
 	mkdir share share/sub
@@ -243,6 +271,11 @@ test_what_was_synced_survives_the_monitor() {
 	is "$last" "$(sed -n "${last}p" share/lines)" "the last line told"
 }
 
+# busy VM N: so many of its requests for files are under way.
+busy() {
+	control "$1" stats | grep -q " fs_busy=$2 "
+}
+
 # control VM WORD...: one request to its monitor.
 control() {
 	/usr/bin/python3 -c '
@@ -267,4 +300,49 @@ test_pause_while_files_are_written() {
 	is "$(seq 300)" "$(cat share/lines)" "what was written"
 	is "$(seq 300)" "$(cat told)" "what was told"
 	hutch stop v
+}
+
+# Its workers wait for it, and nothing else does. Writers have folders of their
+# own, since the guest lets one at a time make a name in a folder.
+test_disk_that_stands_still_holds_up_nobody_else_root() {
+	local n
+
+	mkdir still share
+	truncate -s 16M disk
+	/sbin/mkfs.ext4 -q disk
+	/sbin/modprobe loop
+	mount -o loop disk still
+	trap 'fsfreeze -u still 2>/dev/null; umount -l still || true' EXIT
+	start v -v ./still:/still -v ./share:/data
+	expect 0 hutch exec v -- sh -c 'cd /still && mkdir 1 2 3 4 5 6 last'
+	fsfreeze -f still
+	# More writers than the 4 workers.
+	for n in 1 2 3 4 5 6; do
+		hutch exec -d --name "w$n" v -- sh -c "
+			echo $n >/still/$n/file && echo $n >/data/done-$n"
+	done
+	retry 30 busy v 4
+	expect 0 hutch exec v -- sh -c 'echo vsock answers'
+	expect 0 hutch exec v -- sh -c 'echo disk >/data/file && cat /data/file'
+	is disk "$(cat share/file)" "what the other folder got"
+	like '^ok' "$(control v info)" "the control socket"
+	[ ! -e share/done-1 ] || fail "a frozen disk was written"
+	fsfreeze -u still
+	for n in 1 2 3 4 5 6; do
+		retry 60 test -e "share/done-$n"
+		is $n "$(cat still/$n/file)" "what a writer wrote"
+	done
+	# One that is killed meanwhile is gone as soon as the disk goes on: its
+	# worker is in the kernel, where no signal reaches it.
+	fsfreeze -f still
+	hutch exec -d v -- sh -c 'echo x >/still/last/file'
+	retry 30 busy v 1
+	hutch kill v &
+	n=$!
+	retry 30 sh -c "hutch inspect v | grep -q '^state *stop'"
+	fsfreeze -u still
+	wait $n || fail "kill ended with $?"
+	like '^stopped' "$(field v reason)" "the reason"
+	umount still
+	trap - EXIT
 }
