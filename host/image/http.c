@@ -109,7 +109,7 @@ int http_join(const char *base, const char *location,
 	      char ret[HTTP_URL_MAX + 1], struct err *e)
 {
 	char url[HTTP_URL_MAX + 1];
-	struct http_place from, to;
+	struct http_place from = { 0 }, to = { 0 };
 	int r = resolve(base, location, url, e);
 
 	r = r < 0 ? r : http_place(base, &from, e);
@@ -223,40 +223,60 @@ static struct curl_slist *add_header(struct curl_slist *l, const char *name,
 	return more ? more : l;
 }
 
+/* Each is kept going by the one before: the first failure stays. */
+static CURLcode set_long(CURL *c, CURLcode r, CURLoption what, long value)
+{
+	return r == CURLE_OK ? curl_easy_setopt(c, what, value) : r;
+}
+
+static CURLcode set_ptr(CURL *c, CURLcode r, CURLoption what, const void *value)
+{
+	return r == CURLE_OK && value ? curl_easy_setopt(c, what, value) : r;
+}
+
+static CURLcode set_bounds(struct http *h)
+{
+	CURL *c = h->curl;
+	CURLcode r = set_long(c, CURLE_OK, CURLOPT_FOLLOWLOCATION, 0);
+
+	r = set_long(c, r, CURLOPT_NOSIGNAL, 1);
+	r = set_long(c, r, CURLOPT_CONNECTTIMEOUT, HTTP_CONNECT_S);
+	r = set_long(c, r, CURLOPT_LOW_SPEED_LIMIT, 1);
+	r = set_long(c, r, CURLOPT_LOW_SPEED_TIME, (long)h->idle_s);
+	return set_long(c, r, CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2);
+}
+
+static CURLcode set_sinks(CURL *c, CURLcode r, struct get *g)
+{
+	if (r == CURLE_OK)
+		r = curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, on_body);
+	if (r == CURLE_OK)
+		r = curl_easy_setopt(c, CURLOPT_HEADERFUNCTION, on_header);
+	r = set_ptr(c, r, CURLOPT_WRITEDATA, g);
+	return set_ptr(c, r, CURLOPT_HEADERDATA, g);
+}
+
 static int set_up(struct http *h, struct get *g, const struct http_place *p,
 		  struct curl_slist *headers)
 {
 	const char *ca = getenv("SSL_CERT_FILE");
-	char range[32];
-	CURLcode r = CURLE_OK;
 	CURL *c = h->curl;
+	char range[32];
+	CURLcode r;
 
 	(void)snprintf(range, sizeof(range), "%llu-",
 		       (unsigned long long)g->ask->from);
 	curl_easy_reset(c);
-#define SET(what, value) (r = r ? r : curl_easy_setopt(c, what, value))
-	SET(CURLOPT_URL, g->ask->url);
-	SET(CURLOPT_PROTOCOLS_STR, p->tls ? "https" : "http");
-	SET(CURLOPT_FOLLOWLOCATION, 0L);
-	SET(CURLOPT_NOSIGNAL, 1L);
-	SET(CURLOPT_CONNECTTIMEOUT, (long)HTTP_CONNECT_S);
-	SET(CURLOPT_LOW_SPEED_LIMIT, 1L);
-	SET(CURLOPT_LOW_SPEED_TIME, (long)h->idle_s);
-	SET(CURLOPT_USERAGENT, AGENT);
-	SET(CURLOPT_HTTPHEADER, headers);
-	SET(CURLOPT_WRITEFUNCTION, on_body);
-	SET(CURLOPT_WRITEDATA, g);
-	SET(CURLOPT_HEADERFUNCTION, on_header);
-	SET(CURLOPT_HEADERDATA, g);
+	r = set_bounds(h);
+	r = set_sinks(c, r, g);
+	r = set_ptr(c, r, CURLOPT_URL, g->ask->url);
+	r = set_ptr(c, r, CURLOPT_PROTOCOLS_STR, p->tls ? "https" : "http");
+	r = set_ptr(c, r, CURLOPT_USERAGENT, AGENT);
+	r = set_ptr(c, r, CURLOPT_HTTPHEADER, headers);
 	/* Not curl's resume: what comes of it is ours to look at. */
-	if (g->ask->from)
-		SET(CURLOPT_RANGE, range);
-	SET(CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
-	if (ca && *ca)
-		SET(CURLOPT_CAINFO, ca);
-	if (p->loopback)
-		SET(CURLOPT_NOPROXY, "*");
-#undef SET
+	r = set_ptr(c, r, CURLOPT_RANGE, g->ask->from ? range : NULL);
+	r = set_ptr(c, r, CURLOPT_CAINFO, ca && *ca ? ca : NULL);
+	r = set_ptr(c, r, CURLOPT_NOPROXY, p->loopback ? "*" : NULL);
 	return r == CURLE_OK ? 0 : -ENOMEM;
 }
 
@@ -298,7 +318,7 @@ int http_get(struct http *h, const struct http_ask *ask,
 {
 	struct get g = { .ask = ask, .ret = ret, .e = e, .curl = h->curl };
 	struct curl_slist *headers = NULL;
-	struct http_place p;
+	struct http_place p = { 0 };
 	bool ok = true;
 	CURLcode c;
 	int r = http_place(ask->url, &p, e);

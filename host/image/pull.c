@@ -184,9 +184,11 @@ static int pull(struct pulling *pl, struct err *e)
 	char digest[IMAGEREF_DIGEST_LEN + 1];
 	auto_free char *doc = NULL;
 	size_t len = 0;
-	int r = m ? find_manifest(pl, &doc, &len, digest, e)
-		  : err_set(e, -ENOMEM, "no memory");
+	int r;
 
+	if (!m)
+		return err_set(e, -ENOMEM, "no memory");
+	r = find_manifest(pl, &doc, &len, digest, e);
 	if (r < 0)
 		return r;
 	r = oci_manifest(doc, len, m, e);

@@ -118,8 +118,11 @@ static int get_token(struct registry *r, const struct auth *a, struct err *e)
 	auto_free struct text *t = calloc(1, sizeof(*t));
 	struct http_ask ask = { .url = url, .sink = take_text, .arg = t };
 	struct http_answer got;
-	int n = t ? token_url(r, a, url, e) : err_set(e, -ENOMEM, "no memory");
+	int n;
 
+	if (!t)
+		return err_set(e, -ENOMEM, "no memory");
+	n = token_url(r, a, url, e);
 	if (n < 0)
 		return n;
 	if (r->user[0]) {
