@@ -67,7 +67,7 @@ int fk_start(struct fuse_kit *k)
 		.flags2 = UINT32_MAX,
 	};
 
-	return fk_op(k, FUSE_INIT, 0, &in, sizeof(in), NULL, NULL);
+	return fk_op(k, FUSE_INIT, 0, &in, sizeof(in), FK_NO_NAMES);
 }
 
 void fk_init(struct fuse_kit *k, const struct fs_opts *o)
@@ -194,10 +194,10 @@ static size_t append(uint8_t *buf, size_t at, const void *src, size_t len)
 }
 
 int fk_op(struct fuse_kit *k, uint32_t op, uint64_t node, const void *arg,
-	  size_t len, const char *name1, const char *name2)
+	  size_t len, struct fk_names names)
 {
-	size_t len1 = name1 ? strlen(name1) + 1 : 0;
-	size_t len2 = name2 ? strlen(name2) + 1 : 0;
+	size_t len1 = names.first ? strlen(names.first) + 1 : 0;
+	size_t len2 = names.second ? strlen(names.second) + 1 : 0;
 	struct fuse_in_header h = {
 		.len = (uint32_t)(sizeof(h) + len + len1 + len2),
 		.opcode = op,
@@ -214,8 +214,8 @@ int fk_op(struct fuse_kit *k, uint32_t op, uint64_t node, const void *arg,
 	bug_on(!buf);
 	n = append(buf, 0, &h, sizeof(h));
 	n = append(buf, n, arg, len);
-	n = append(buf, n, name1, len1);
-	(void)append(buf, n, name2, len2);
+	n = append(buf, n, names.first, len1);
+	(void)append(buf, n, names.second, len2);
 	n = fk_raw(k, buf, h.len, sizeof(struct fuse_out_header) + k->room,
 		   &error);
 	free(buf);
@@ -235,7 +235,7 @@ static int take(struct fuse_kit *k, int error, void *dst, size_t len)
 
 int fk_lookup(struct fuse_kit *k, uint64_t dir, const char *name)
 {
-	int e = fk_op(k, FUSE_LOOKUP, dir, NULL, 0, name, NULL);
+	int e = fk_op(k, FUSE_LOOKUP, dir, NULL, 0, FK_NAMES(name, NULL));
 
 	return take(k, e, &k->entry, sizeof(k->entry));
 }
@@ -244,7 +244,7 @@ int fk_getattr(struct fuse_kit *k, uint64_t node, struct fuse_attr *ret)
 {
 	struct fuse_getattr_in in = { 0 };
 	struct fuse_attr_out out;
-	int e = fk_op(k, FUSE_GETATTR, node, &in, sizeof(in), NULL, NULL);
+	int e = fk_op(k, FUSE_GETATTR, node, &in, sizeof(in), FK_NO_NAMES);
 
 	e = take(k, e, &out, sizeof(out));
 	if (e == 0)
@@ -256,14 +256,14 @@ void fk_forget(struct fuse_kit *k, uint64_t node, uint64_t n)
 {
 	struct fuse_forget_in in = { .nlookup = n };
 
-	(void)fk_op(k, FUSE_FORGET, node, &in, sizeof(in), NULL, NULL);
+	(void)fk_op(k, FUSE_FORGET, node, &in, sizeof(in), FK_NO_NAMES);
 }
 
 int fk_setattr(struct fuse_kit *k, uint64_t node,
 	       const struct fuse_setattr_in *in, struct fuse_attr *ret)
 {
 	struct fuse_attr_out out = { 0 };
-	int e = fk_op(k, FUSE_SETATTR, node, in, sizeof(*in), NULL, NULL);
+	int e = fk_op(k, FUSE_SETATTR, node, in, sizeof(*in), FK_NO_NAMES);
 
 	e = take(k, e, &out, sizeof(out));
 	if (e == 0 && ret)
@@ -289,13 +289,13 @@ int fk_open(struct fuse_kit *k, uint64_t node, uint32_t flags)
 	struct fuse_open_in in = { .flags = flags };
 
 	return take_open(
-		k, fk_op(k, FUSE_OPEN, node, &in, sizeof(in), NULL, NULL), 0);
+		k, fk_op(k, FUSE_OPEN, node, &in, sizeof(in), FK_NO_NAMES), 0);
 }
 
 static int make(struct fuse_kit *k, uint32_t op, uint64_t dir, const char *name,
 		const struct fuse_create_in *in)
 {
-	int e = fk_op(k, op, dir, in, sizeof(*in), name, NULL);
+	int e = fk_op(k, op, dir, in, sizeof(*in), FK_NAMES(name, NULL));
 
 	e = take(k, e, &k->entry, sizeof(k->entry));
 	return take_open(k, e, sizeof(k->entry));
@@ -322,7 +322,7 @@ int fk_read(struct fuse_kit *k, uint64_t node, uint64_t fh, uint64_t off,
 {
 	struct fuse_read_in in = { .fh = fh, .offset = off, .size = size };
 
-	return fk_op(k, FUSE_READ, node, &in, sizeof(in), NULL, NULL);
+	return fk_op(k, FUSE_READ, node, &in, sizeof(in), FK_NO_NAMES);
 }
 
 int fk_write_as(struct fuse_kit *k, const struct fuse_write_in *in,
@@ -336,7 +336,8 @@ int fk_write_as(struct fuse_kit *k, const struct fuse_write_in *in,
 	memcpy(arg, in, sizeof(*in));
 	if (in->size)
 		memcpy(arg + sizeof(*in), data, in->size);
-	e = fk_op(k, FUSE_WRITE, node, arg, sizeof(*in) + in->size, NULL, NULL);
+	e = fk_op(k, FUSE_WRITE, node, arg, sizeof(*in) + in->size,
+		  FK_NO_NAMES);
 	free(arg);
 	e = take(k, e, &out, sizeof(out));
 	return e < 0 ? e : (int)out.size;
@@ -354,7 +355,7 @@ static int release(struct fuse_kit *k, uint32_t op, uint64_t node, uint64_t fh)
 {
 	struct fuse_release_in in = { .fh = fh };
 
-	return fk_op(k, op, node, &in, sizeof(in), NULL, NULL);
+	return fk_op(k, op, node, &in, sizeof(in), FK_NO_NAMES);
 }
 
 int fk_release(struct fuse_kit *k, uint64_t node, uint64_t fh)
@@ -367,7 +368,7 @@ int fk_opendir(struct fuse_kit *k, uint64_t node)
 	struct fuse_open_in in = { 0 };
 
 	return take_open(
-		k, fk_op(k, FUSE_OPENDIR, node, &in, sizeof(in), NULL, NULL),
+		k, fk_op(k, FUSE_OPENDIR, node, &in, sizeof(in), FK_NO_NAMES),
 		0);
 }
 
@@ -382,7 +383,7 @@ int fk_readdir(struct fuse_kit *k, uint64_t node, uint64_t off, uint32_t size,
 	struct fuse_read_in in = { .fh = k->fh, .offset = off, .size = size };
 
 	return fk_op(k, plus ? FUSE_READDIRPLUS : FUSE_READDIR, node, &in,
-		     sizeof(in), NULL, NULL);
+		     sizeof(in), FK_NO_NAMES);
 }
 
 bool fk_dirent(const struct fuse_kit *k, size_t *at, bool plus,
@@ -413,7 +414,7 @@ bool fk_dirent(const struct fuse_kit *k, size_t *at, bool plus,
 static int named(struct fuse_kit *k, uint32_t op, uint64_t dir, const void *in,
 		 size_t len, const char *name)
 {
-	int e = fk_op(k, op, dir, in, len, name, NULL);
+	int e = fk_op(k, op, dir, in, len, FK_NAMES(name, NULL));
 
 	return take(k, e, &k->entry, sizeof(k->entry));
 }
@@ -436,7 +437,7 @@ int fk_mknod(struct fuse_kit *k, uint64_t dir, const char *name, uint32_t mode,
 int fk_symlink(struct fuse_kit *k, uint64_t dir, const char *name,
 	       const char *target)
 {
-	int e = fk_op(k, FUSE_SYMLINK, dir, NULL, 0, name, target);
+	int e = fk_op(k, FUSE_SYMLINK, dir, NULL, 0, FK_NAMES(name, target));
 
 	return take(k, e, &k->entry, sizeof(k->entry));
 }
@@ -450,12 +451,12 @@ int fk_link(struct fuse_kit *k, uint64_t node, uint64_t dir, const char *name)
 
 int fk_unlink(struct fuse_kit *k, uint64_t dir, const char *name)
 {
-	return fk_op(k, FUSE_UNLINK, dir, NULL, 0, name, NULL);
+	return fk_op(k, FUSE_UNLINK, dir, NULL, 0, FK_NAMES(name, NULL));
 }
 
 int fk_rmdir(struct fuse_kit *k, uint64_t dir, const char *name)
 {
-	return fk_op(k, FUSE_RMDIR, dir, NULL, 0, name, NULL);
+	return fk_op(k, FUSE_RMDIR, dir, NULL, 0, FK_NAMES(name, NULL));
 }
 
 int fk_rename(struct fuse_kit *k, uint64_t dir, const char *name,
@@ -465,8 +466,10 @@ int fk_rename(struct fuse_kit *k, uint64_t dir, const char *name,
 
 	if (!flags)
 		return fk_op(k, FUSE_RENAME, dir, &in,
-			     sizeof(struct fuse_rename_in), name, newname);
-	return fk_op(k, FUSE_RENAME2, dir, &in, sizeof(in), name, newname);
+			     sizeof(struct fuse_rename_in),
+			     FK_NAMES(name, newname));
+	return fk_op(k, FUSE_RENAME2, dir, &in, sizeof(in),
+		     FK_NAMES(name, newname));
 }
 
 int fk_setxattr(struct fuse_kit *k, uint64_t node, const char *name,
@@ -482,8 +485,8 @@ int fk_setxattr(struct fuse_kit *k, uint64_t node, const char *name,
 	memcpy(arg + sizeof(in), name, n);
 	if (len)
 		memcpy(arg + sizeof(in) + n, value, len);
-	e = fk_op(k, FUSE_SETXATTR, node, arg, sizeof(in) + n + len, NULL,
-		  NULL);
+	e = fk_op(k, FUSE_SETXATTR, node, arg, sizeof(in) + n + len,
+		  FK_NO_NAMES);
 	free(arg);
 	return e;
 }
@@ -493,19 +496,20 @@ int fk_getxattr(struct fuse_kit *k, uint64_t node, const char *name,
 {
 	struct fuse_getxattr_in in = { .size = size };
 
-	return fk_op(k, FUSE_GETXATTR, node, &in, sizeof(in), name, NULL);
+	return fk_op(k, FUSE_GETXATTR, node, &in, sizeof(in),
+		     FK_NAMES(name, NULL));
 }
 
 int fk_listxattr(struct fuse_kit *k, uint64_t node, uint32_t size)
 {
 	struct fuse_getxattr_in in = { .size = size };
 
-	return fk_op(k, FUSE_LISTXATTR, node, &in, sizeof(in), NULL, NULL);
+	return fk_op(k, FUSE_LISTXATTR, node, &in, sizeof(in), FK_NO_NAMES);
 }
 
 int fk_removexattr(struct fuse_kit *k, uint64_t node, const char *name)
 {
-	return fk_op(k, FUSE_REMOVEXATTR, node, NULL, 0, name, NULL);
+	return fk_op(k, FUSE_REMOVEXATTR, node, NULL, 0, FK_NAMES(name, NULL));
 }
 
 bool fk_body_is(const struct fuse_kit *k, const char *text)

@@ -75,15 +75,23 @@ struct fs_opts fk_usual(void);
 size_t fk_raw(struct fuse_kit *k, const void *in, size_t len, size_t out_len,
 	      int *ret_error);
 
+/** struct fk_names - Names behind the fixed part of a request; NULL for none */
+struct fk_names {
+	const char *first;
+	const char *second;
+};
+
+#define FK_NAMES(a, b) ((struct fk_names){ (a), (b) })
+#define FK_NO_NAMES    FK_NAMES(NULL, NULL)
+
 /**
  * fk_op() - Send a sound request and take its answer
  * @arg:	Its fixed part, @len bytes
- * @name1:	Names behind it; NULL for none
  *
  * Return: 0, or the answer's errno, negative
  */
 int fk_op(struct fuse_kit *k, uint32_t op, uint64_t node, const void *arg,
-	  size_t len, const char *name1, const char *name2);
+	  size_t len, struct fk_names names);
 
 int fk_start(struct fuse_kit *k);
 

@@ -59,7 +59,7 @@ START_TEST(statx_has_the_time_of_birth)
 	fk_init(&k, NULL);
 	fk_host_file(&k, "f", "12345");
 	ck_assert_int_eq(fk_op(&k, FUSE_STATX, fk_at(&k, "f"), &in, sizeof(in),
-			       NULL, NULL),
+			       FK_NO_NAMES),
 			 0);
 	ck_assert_uint_eq(k.len, sizeof(out));
 	memcpy(&out, k.body, sizeof(out));
@@ -388,16 +388,16 @@ START_TEST(xattr_request_that_is_not_sound_is_refused)
 	for (uint32_t size = 0; size < 9; size++) {
 		m.in.size = size;
 		ck_assert_int_eq(fk_op(&k, FUSE_SETXATTR, node, &m,
-				       sizeof(m.in) + 7 + 4, NULL, NULL),
+				       sizeof(m.in) + 7 + 4, FK_NO_NAMES),
 				 size == 4 ? 0 : -EINVAL);
 	}
 	m.in.size = 65537;
 	ck_assert_int_eq(fk_op(&k, FUSE_SETXATTR, node, &m,
-			       sizeof(m.in) + 7 + 4, NULL, NULL),
+			       sizeof(m.in) + 7 + 4, FK_NO_NAMES),
 			 -E2BIG);
 	m.in.size = UINT32_MAX;
 	ck_assert_int_eq(fk_op(&k, FUSE_SETXATTR, node, &m,
-			       sizeof(m.in) + 7 + 4, NULL, NULL),
+			       sizeof(m.in) + 7 + 4, FK_NO_NAMES),
 			 -E2BIG);
 	ck_assert_int_eq(fk_getxattr(&k, node, "user.a", UINT32_MAX), 0);
 	ck_assert_uint_eq(k.len, 4);

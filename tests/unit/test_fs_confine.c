@@ -74,15 +74,16 @@ START_TEST(names_without_an_end_or_with_more_behind_are_refused)
 	ck_assert_int_eq(fk_lookup(&k, ROOT, name), -ENAMETOOLONG);
 	ck_assert_int_eq(fk_mkdir(&k, ROOT, name, 0700), -ENAMETOOLONG);
 	/* No NUL at all; a NUL inside. */
-	ck_assert_int_eq(fk_op(&k, FUSE_LOOKUP, ROOT, "abc", 3, NULL, NULL),
+	ck_assert_int_eq(fk_op(&k, FUSE_LOOKUP, ROOT, "abc", 3, FK_NO_NAMES),
 			 -EINVAL);
-	ck_assert_int_eq(fk_op(&k, FUSE_LOOKUP, ROOT, "a\0b", 4, NULL, NULL),
+	ck_assert_int_eq(fk_op(&k, FUSE_LOOKUP, ROOT, "a\0b", 4, FK_NO_NAMES),
 			 -EINVAL);
-	ck_assert_int_eq(fk_op(&k, FUSE_LOOKUP, ROOT, NULL, 0, NULL, NULL),
+	ck_assert_int_eq(fk_op(&k, FUSE_LOOKUP, ROOT, NULL, 0, FK_NO_NAMES),
 			 -EINVAL);
 	/* One name where there should be two. */
-	ck_assert_int_eq(fk_op(&k, FUSE_SYMLINK, ROOT, NULL, 0, "a", NULL),
-			 -EINVAL);
+	ck_assert_int_eq(
+		fk_op(&k, FUSE_SYMLINK, ROOT, NULL, 0, FK_NAMES("a", NULL)),
+		-EINVAL);
 	fk_done(&k);
 }
 END_TEST

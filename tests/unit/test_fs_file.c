@@ -293,12 +293,13 @@ START_TEST(write_whose_size_is_not_its_data_is_refused)
 	for (uint32_t size = 0; size < 12; size++) {
 		m.in.size = size;
 		ck_assert_int_eq(
-			fk_op(&k, FUSE_WRITE, node, &m, sizeof(m), NULL, NULL),
+			fk_op(&k, FUSE_WRITE, node, &m, sizeof(m), FK_NO_NAMES),
 			size == 8 ? 0 : -EINVAL);
 	}
 	m.in.size = UINT32_MAX;
-	ck_assert_int_eq(fk_op(&k, FUSE_WRITE, node, &m, sizeof(m), NULL, NULL),
-			 -EINVAL);
+	ck_assert_int_eq(
+		fk_op(&k, FUSE_WRITE, node, &m, sizeof(m), FK_NO_NAMES),
+		-EINVAL);
 	fk_done(&k);
 }
 END_TEST
@@ -375,20 +376,20 @@ START_TEST(fallocate_seek_and_copy)
 	node = k.entry.nodeid;
 	fa.fh = ls.fh = cp.fh_in = k.fh;
 	ck_assert_int_eq(
-		fk_op(&k, FUSE_FALLOCATE, node, &fa, sizeof(fa), NULL, NULL),
+		fk_op(&k, FUSE_FALLOCATE, node, &fa, sizeof(fa), FK_NO_NAMES),
 		0);
 	ck_assert_int_eq(fk_getattr(&k, node, &attr), 0);
 	ck_assert_uint_eq(attr.size, 131072);
 	fa.mode = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
 	ck_assert_int_eq(
-		fk_op(&k, FUSE_FALLOCATE, node, &fa, sizeof(fa), NULL, NULL),
+		fk_op(&k, FUSE_FALLOCATE, node, &fa, sizeof(fa), FK_NO_NAMES),
 		0);
 	ck_assert_int_eq(
-		fk_op(&k, FUSE_LSEEK, node, &ls, sizeof(ls), NULL, NULL),
+		fk_op(&k, FUSE_LSEEK, node, &ls, sizeof(ls), FK_NO_NAMES),
 		-ENXIO);
 	ck_assert_int_eq(fk_write(&k, node, ls.fh, 100000, "abc", 3), 3);
 	ck_assert_int_eq(
-		fk_op(&k, FUSE_LSEEK, node, &ls, sizeof(ls), NULL, NULL), 0);
+		fk_op(&k, FUSE_LSEEK, node, &ls, sizeof(ls), FK_NO_NAMES), 0);
 	memcpy(&at, k.body, sizeof(at));
 	ck_assert_uint_gt(at.offset, 65535);
 	ck_assert_uint_le(at.offset, 100000);
@@ -398,7 +399,7 @@ START_TEST(fallocate_seek_and_copy)
 	cp.nodeid_out = k.entry.nodeid;
 	cp.fh_out = k.fh;
 	ck_assert_int_eq(fk_op(&k, FUSE_COPY_FILE_RANGE, node, &cp, sizeof(cp),
-			       NULL, NULL),
+			       FK_NO_NAMES),
 			 0);
 	memcpy(&out, k.body, sizeof(out));
 	ck_assert_uint_eq(out.size, 3);
@@ -425,7 +426,7 @@ START_TEST(fallocate_seek_and_copy_of_what_cannot_be)
 		__typeof__(arg) bad_ = (arg);                               \
 		bad_.field = (value);                                       \
 		ck_assert_int_eq(fk_op(&k, (op), node, &bad_, sizeof(bad_), \
-				       NULL, NULL),                         \
+				       FK_NO_NAMES),                        \
 				 (errno_));                                 \
 	} while (0)
 	REFUSED(FUSE_FALLOCATE, fa, mode, FALLOC_FL_COLLAPSE_RANGE,
@@ -465,24 +466,25 @@ START_TEST(sync_flush_and_statfs)
 	node = k.entry.nodeid;
 	fs.fh = fl.fh = k.fh;
 	ck_assert_int_eq(
-		fk_op(&k, FUSE_FSYNC, node, &fs, sizeof(fs), NULL, NULL), 0);
+		fk_op(&k, FUSE_FSYNC, node, &fs, sizeof(fs), FK_NO_NAMES), 0);
 	fs.fsync_flags = FUSE_FSYNC_FDATASYNC;
 	ck_assert_int_eq(
-		fk_op(&k, FUSE_FSYNC, node, &fs, sizeof(fs), NULL, NULL), 0);
+		fk_op(&k, FUSE_FSYNC, node, &fs, sizeof(fs), FK_NO_NAMES), 0);
 	ck_assert_int_eq(
-		fk_op(&k, FUSE_FLUSH, node, &fl, sizeof(fl), NULL, NULL), 0);
+		fk_op(&k, FUSE_FLUSH, node, &fl, sizeof(fl), FK_NO_NAMES), 0);
 	ck_assert_int_eq(
-		fk_op(&k, FUSE_FSYNCDIR, node, &fs, sizeof(fs), NULL, NULL),
+		fk_op(&k, FUSE_FSYNCDIR, node, &fs, sizeof(fs), FK_NO_NAMES),
 		-EBADF);
 	ck_assert_int_eq(fk_opendir(&k, ROOT), 0);
 	fs.fh = k.fh;
 	ck_assert_int_eq(
-		fk_op(&k, FUSE_FSYNCDIR, ROOT, &fs, sizeof(fs), NULL, NULL), 0);
+		fk_op(&k, FUSE_FSYNCDIR, ROOT, &fs, sizeof(fs), FK_NO_NAMES),
+		0);
 	ck_assert_int_eq(
-		fk_op(&k, FUSE_SYNCFS, ROOT, &sy, sizeof(sy), NULL, NULL), 0);
+		fk_op(&k, FUSE_SYNCFS, ROOT, &sy, sizeof(sy), FK_NO_NAMES), 0);
 	ck_assert_int_eq(
-		fk_op(&k, FUSE_INTERRUPT, 0, &in, sizeof(in), NULL, NULL), 0);
-	ck_assert_int_eq(fk_op(&k, FUSE_STATFS, node, NULL, 0, NULL, NULL), 0);
+		fk_op(&k, FUSE_INTERRUPT, 0, &in, sizeof(in), FK_NO_NAMES), 0);
+	ck_assert_int_eq(fk_op(&k, FUSE_STATFS, node, NULL, 0, FK_NO_NAMES), 0);
 	ck_assert_uint_eq(k.len, sizeof(st));
 	memcpy(&st, k.body, sizeof(st));
 	ck_assert_uint_gt(st.st.blocks, 0);
@@ -507,12 +509,12 @@ START_TEST(getattr_by_handle_of_a_file_that_the_host_removed)
 	in.fh = k.fh;
 
 	ck_assert_int_eq(
-		fk_op(&k, FUSE_GETATTR, node, &in, sizeof(in), NULL, NULL), 0);
+		fk_op(&k, FUSE_GETATTR, node, &in, sizeof(in), FK_NO_NAMES), 0);
 	ck_assert_int_eq(fk_getattr(&k, node, &attr), 0);
 	ck_assert_uint_eq(attr.size, 3);
 	in.fh++;
 	ck_assert_int_eq(
-		fk_op(&k, FUSE_GETATTR, node, &in, sizeof(in), NULL, NULL),
+		fk_op(&k, FUSE_GETATTR, node, &in, sizeof(in), FK_NO_NAMES),
 		-EBADF);
 	fk_done(&k);
 }

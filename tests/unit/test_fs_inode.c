@@ -141,7 +141,7 @@ static void batch(struct fuse_kit *k, uint32_t count,
 	ck_assert_ptr_nonnull(arg);
 	memcpy(arg, &in, sizeof(in));
 	memcpy(arg + sizeof(in), one, n * sizeof(*one));
-	(void)fk_op(k, FUSE_BATCH_FORGET, 0, arg, len, NULL, NULL);
+	(void)fk_op(k, FUSE_BATCH_FORGET, 0, arg, len, FK_NO_NAMES);
 	free(arg);
 }
 
@@ -267,7 +267,7 @@ START_TEST(open_files_are_bounded_and_nothing_is_lost)
 	ck_assert_int_eq(fk_open(&k, node, O_RDONLY), -ENFILE);
 	ck_assert_int_eq(fk_opendir(&k, ROOT), -ENFILE);
 	ck_assert_int_eq(fk_create(&k, ROOT, "new", O_RDWR, 0600), -ENFILE);
-	ck_assert_str_eq(fk_host_text(&k, "new"), "");
+	ck_assert_int_lt(faccessat(k.fd, "new", F_OK, 0), 0);
 	/* It would be lost without its name: so the name stays. */
 	ck_assert_uint_ne(fk_at(&k, "g"), 0);
 	ck_assert_int_eq(fk_unlink(&k, ROOT, "g"), -ENFILE);
@@ -500,7 +500,7 @@ START_TEST(file_that_is_shared_alone)
 	ck_assert_int_eq(fk_link(&k, node, ROOT, "g"), -EROFS);
 	ck_assert_int_eq(fk_setxattr(&k, ROOT, "user.a", "1", 1, 0),
 			 -EOPNOTSUPP);
-	ck_assert_int_eq(fk_op(&k, FUSE_STATFS, ROOT, NULL, 0, NULL, NULL), 0);
+	ck_assert_int_eq(fk_op(&k, FUSE_STATFS, ROOT, NULL, 0, FK_NO_NAMES), 0);
 	ck_assert_int_eq(fk_opendir(&k, ROOT), 0);
 	ck_assert_int_eq(fk_readdir(&k, ROOT, 0, 4096, true), 0);
 	while (fk_dirent(&k, &at, true, &de))

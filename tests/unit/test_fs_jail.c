@@ -33,7 +33,7 @@
 static int op(struct fuse_kit *k, uint32_t code, uint64_t node, const void *in,
 	      size_t len)
 {
-	return fk_op(k, code, node, in, len, NULL, NULL);
+	return fk_op(k, code, node, in, len, FK_NO_NAMES);
 }
 
 static int files(struct fuse_kit *k)

@@ -124,12 +124,12 @@ START_TEST(devices_fifos_and_symlinks_are_files_on_the_host)
 	ck_assert_uint_eq(k.entry.attr.mode, S_IFLNK | 0777);
 	ck_assert_uint_eq(k.entry.attr.size, 11);
 	ck_assert_str_eq(fk_host_text(&k, "l"), "/etc/passwd");
-	ck_assert_int_eq(fk_op(&k, FUSE_READLINK, node, NULL, 0, NULL, NULL),
+	ck_assert_int_eq(fk_op(&k, FUSE_READLINK, node, NULL, 0, FK_NO_NAMES),
 			 0);
 	ck_assert(fk_body_is(&k, "/etc/passwd"));
 	ck_assert_int_eq(fk_open(&k, node, O_RDWR), -EOPNOTSUPP);
 	ck_assert_int_eq(fk_op(&k, FUSE_READLINK, fk_at(&k, "fifo"), NULL, 0,
-			       NULL, NULL),
+			       FK_NO_NAMES),
 			 -EINVAL);
 	ck_assert_int_eq(fk_mknod(&k, ROOT, "no type", 0644, 0), -EINVAL);
 	ck_assert_int_eq(fk_lookup(&k, ROOT, "no type"), -ENOENT);
@@ -242,7 +242,7 @@ START_TEST(file_without_the_attribute_is_what_it_is)
 	ck_assert_int_eq(fk_lookup(&k, ROOT, "l"), 0);
 	ck_assert(S_ISLNK(k.entry.attr.mode));
 	ck_assert_int_eq(
-		fk_op(&k, FUSE_READLINK, k.entry.nodeid, NULL, 0, NULL, NULL),
+		fk_op(&k, FUSE_READLINK, k.entry.nodeid, NULL, 0, FK_NO_NAMES),
 		0);
 	ck_assert(fk_body_is(&k, "../secret"));
 	/* Never opened, not even to look for the attribute. */

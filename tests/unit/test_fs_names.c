@@ -149,14 +149,14 @@ START_TEST(symlink_keeps_any_target_and_is_read_back)
 		if (want)
 			continue;
 		ck_assert_int_eq(fk_op(&k, FUSE_READLINK, k.entry.nodeid, NULL,
-				       0, NULL, NULL),
+				       0, FK_NO_NAMES),
 				 0);
 		ck_assert(fk_body_is(&k, targets[i]));
 		ck_assert_int_eq(fk_unlink(&k, ROOT, "l"), 0);
 	}
 	fk_host_file(&k, "f", "");
 	ck_assert_int_eq(
-		fk_op(&k, FUSE_READLINK, fk_at(&k, "f"), NULL, 0, NULL, NULL),
+		fk_op(&k, FUSE_READLINK, fk_at(&k, "f"), NULL, 0, FK_NO_NAMES),
 		-EINVAL);
 	fk_done(&k);
 }
@@ -172,7 +172,7 @@ START_TEST(symlink_target_of_a_path_and_longer)
 	target[PATH_MAX - 1] = '\0';
 	ck_assert_int_eq(fk_symlink(&k, ROOT, "l", target), 0);
 	ck_assert_int_eq(
-		fk_op(&k, FUSE_READLINK, k.entry.nodeid, NULL, 0, NULL, NULL),
+		fk_op(&k, FUSE_READLINK, k.entry.nodeid, NULL, 0, FK_NO_NAMES),
 		0);
 	ck_assert(fk_body_is(&k, target));
 	target[PATH_MAX - 1] = 't';

@@ -11,14 +11,14 @@
 #define ROOT FUSE_ROOT_ID
 
 /* In place of libc's: as overlayfs and 9p answer on kernels before 6.5. */
-int name_to_handle_at(int fd, const char *name, struct file_handle *h,
-		      int *mount, int flags)
+int name_to_handle_at(int dfd, const char *name, struct file_handle *handle,
+		      int *mnt_id, int flags)
 {
-	(void)fd;
+	(void)dfd;
 	(void)name;
-	(void)h;
-	(void)mount;
 	(void)flags;
+	handle->handle_bytes = 0;
+	*mnt_id = 0;
 	errno = EOPNOTSUPP;
 	return -1;
 }

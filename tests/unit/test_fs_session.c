@@ -10,7 +10,7 @@
 static int init(struct fuse_kit *k, const struct fuse_init_in *in,
 		struct fuse_init_out *out)
 {
-	int e = fk_op(k, FUSE_INIT, 0, in, sizeof(*in), NULL, NULL);
+	int e = fk_op(k, FUSE_INIT, 0, in, sizeof(*in), FK_NO_NAMES);
 
 	if (e == 0) {
 		ck_assert_uint_eq(k->len, sizeof(*out));
@@ -126,13 +126,13 @@ START_TEST(init_without_flags2_is_sound_and_shorter_is_not)
 
 	fk_scratch(&k);
 	fk_serve(&k, &o);
-	ck_assert_int_eq(fk_op(&k, FUSE_INIT, 0, &linux_612, 15, NULL, NULL),
+	ck_assert_int_eq(fk_op(&k, FUSE_INIT, 0, &linux_612, 15, FK_NO_NAMES),
 			 -EINVAL);
 	k.room = sizeof(struct fuse_init_out) - 1;
-	ck_assert_int_eq(fk_op(&k, FUSE_INIT, 0, &linux_612, 16, NULL, NULL),
+	ck_assert_int_eq(fk_op(&k, FUSE_INIT, 0, &linux_612, 16, FK_NO_NAMES),
 			 -EINVAL);
 	k.room++;
-	ck_assert_int_eq(fk_op(&k, FUSE_INIT, 0, &linux_612, 16, NULL, NULL),
+	ck_assert_int_eq(fk_op(&k, FUSE_INIT, 0, &linux_612, 16, FK_NO_NAMES),
 			 0);
 	fk_done(&k);
 }
@@ -152,10 +152,11 @@ START_TEST(requests_before_init_and_after_destroy_get_eio)
 	ck_assert_int_eq(fk_start(&k), 0);
 	ck_assert_int_eq(fk_getattr(&k, FUSE_ROOT_ID, &attr), 0);
 
-	ck_assert_int_eq(fk_op(&k, FUSE_DESTROY, 0, NULL, 0, NULL, NULL), 0);
+	ck_assert_int_eq(fk_op(&k, FUSE_DESTROY, 0, NULL, 0, FK_NO_NAMES), 0);
 
 	ck_assert_int_eq(fk_getattr(&k, FUSE_ROOT_ID, &attr), -EIO);
-	ck_assert_int_eq(fk_op(&k, FUSE_DESTROY, 0, NULL, 0, NULL, NULL), -EIO);
+	ck_assert_int_eq(fk_op(&k, FUSE_DESTROY, 0, NULL, 0, FK_NO_NAMES),
+			 -EIO);
 	fk_done(&k);
 }
 END_TEST
@@ -283,8 +284,9 @@ START_TEST(unknown_opcodes_get_enosys)
 
 	fk_init(&k, NULL);
 	for (size_t i = 0; i < ARRAY_LEN(ops); i++)
-		ck_assert_int_eq(fk_op(&k, ops[i], 1, "1234567", 8, NULL, NULL),
-				 -ENOSYS);
+		ck_assert_int_eq(
+			fk_op(&k, ops[i], 1, "1234567", 8, FK_NO_NAMES),
+			-ENOSYS);
 	fk_done(&k);
 }
 END_TEST
@@ -344,6 +346,9 @@ START_TEST(options_that_cannot_be_are_refused)
 	/* A file that is only named could never be read. */
 	o.root_fd = open("/proc/self/exe", O_PATH | O_CLOEXEC);
 	expect_refused(o, "open for reading");
+	o.root_fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	o.owner = FS_OWNER_MAPPED;
+	expect_refused(o, "cannot be mapped");
 }
 END_TEST
 

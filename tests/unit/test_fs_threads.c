@@ -157,7 +157,7 @@ static void all_at_once(enum fs_owner owner)
 	fs_server_stats(k.s, &st);
 	ck_assert_uint_eq(st.n_handles, 0);
 	ck_assert_uint_le(st.n_fds, FS_FDS_MIN);
-	ck_assert_int_eq(fk_op(&k, FUSE_DESTROY, 0, NULL, 0, NULL, NULL), 0);
+	ck_assert_int_eq(fk_op(&k, FUSE_DESTROY, 0, NULL, 0, FK_NO_NAMES), 0);
 	fs_server_stats(k.s, &st);
 	ck_assert_uint_eq(st.n_inodes, 1);
 	fk_done(&k);

@@ -16,10 +16,6 @@
 #error "FUSE messages are in the guest's byte order, which is little-endian"
 #endif
 
-#if FUSE_KERNEL_MINOR_VERSION < 38
-#error "linux/fuse.h is older than 7.38 (Linux 6.1)"
-#endif
-
 #if FUSE_KERNEL_MINOR_VERSION < 39
 #define FUSE_DIRECT_IO_ALLOW_MMAP (1ULL << 36)
 
@@ -72,6 +68,7 @@ struct fuse_statx_out {
 };
 #endif
 
+_Static_assert(FUSE_KERNEL_MINOR_VERSION >= 38, "linux/fuse.h of Linux 6.1");
 _Static_assert(sizeof(struct fuse_in_header) == 40, "FUSE 7.41");
 _Static_assert(sizeof(struct fuse_out_header) == 16, "FUSE 7.41");
 _Static_assert(sizeof(struct fuse_attr) == 88, "FUSE 7.41");

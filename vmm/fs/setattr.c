@@ -107,8 +107,6 @@ static int set_mode_owner(struct fs_server *s, const struct fs_at *at,
 			return -EPERM;
 		if (new.stx_mode == old.stx_mode && !(in->valid & FATTR_MODE))
 			return 0;
-		if (S_ISLNK(old.stx_mode))
-			return -EOPNOTSUPP;
 		return chmod_at(s, at, new.stx_mode);
 	}
 	/* A whiteout is a device of the host's, and has no attribute. */
