@@ -129,6 +129,7 @@ int fetch_document(struct registry *r, const struct oci_desc *desc, char **ret,
 
 /**
  * struct blob - A blob that comes
+ * @got:	Of the answer under way
  * @have:	Bytes that are in the file, and in @sha
  * @began:	The first bytes of this answer have been looked at
  * @told:	Progress was told so far
@@ -136,7 +137,7 @@ int fetch_document(struct registry *r, const struct oci_desc *desc, char **ret,
 struct blob {
 	const struct oci_desc *d;
 	const struct report *rp;
-	const struct http_answer *got;
+	struct http_answer got;
 	int fd;
 	struct sha sha;
 	uint64_t have;
@@ -159,9 +160,9 @@ static int start_over(struct blob *b, struct err *e)
 static int begin(struct blob *b, struct err *e)
 {
 	b->began = true;
-	if (b->got->status == 206 && b->got->from == b->have)
+	if (b->got.status == 206 && b->got.from == b->have)
 		return 0;
-	if (b->got->status == 206)
+	if (b->got.status == 206)
 		return err_set(e, -EPROTO,
 			       "the registry sends another part of %s than was "
 			       "asked for",
@@ -213,18 +214,16 @@ static int take_kept(struct blob *b, struct err *e)
 static int try_once(struct registry *r, struct blob *b, struct err *e)
 {
 	char path[MANIFEST_MAX];
-	struct http_answer got = { 0 };
 	struct http_ask ask = { .sink = take_blob, .arg = b, .from = b->have };
 	int n = snprintf(path, sizeof(path), "blobs/%s", b->d->digest);
 
 	bug_on(n < 0 || (size_t)n >= sizeof(path));
-	b->got = &got;
 	b->began = false;
-	n = registry_get(r, path, &ask, &got, e);
+	n = registry_get(r, path, &ask, &b->got, e);
 	if (n == -ERANGE && b->have)
 		return start_over(b, e) < 0 ? -EIO : 1;
 	if (n < 0)
-		return got.broken ? 1 : n;
+		return b->got.broken ? 1 : n;
 	if (b->have < b->d->size) {
 		(void)err_set(e, -EIO,
 			      "%s has %llu bytes, and should have %llu",

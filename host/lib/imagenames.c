@@ -24,7 +24,7 @@ static void swap(char *dst, const char *src, char from, char to)
 {
 	size_t i;
 
-	for (i = 0; src[i] && i < HUTCH_IMAGE_REF_MAX; i++)
+	for (i = 0; i < HUTCH_IMAGE_REF_MAX && src[i]; i++)
 		dst[i] = (char)(src[i] == from ? to : src[i]);
 	dst[i] = '\0';
 }

@@ -727,6 +727,17 @@ def refused_index_in_itself(b):
 
 
 @test
+def refused_other_packing_of_the_same_layer(b):
+    img = three()
+    layout = img.write_layout(b.folder())
+    data = img.layers[1]
+    # gzip's own time: what is in it is the same to the byte.
+    with open(layout + "/" + blob(data), "wb") as f:
+        f.write(flip(data, 4))
+    b.refused(layout, "not what it should be")
+
+
+@test
 def refused_missing_blob(b):
     img = three()
     layout = img.write_layout(b.folder())
