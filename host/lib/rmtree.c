@@ -26,6 +26,8 @@ static int enter(struct walk *w, int dirfd, const char *name)
 
 	if (w->n == RMTREE_DEPTH_MAX)
 		return -ELOOP;
+	if (strlen(name) > NAME_MAX)
+		return -ENAMETOOLONG;
 	fd = openat(dirfd, name,
 		    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
@@ -35,7 +37,7 @@ static int enter(struct walk *w, int dirfd, const char *name)
 		(void)close(fd);
 		return -ENOMEM;
 	}
-	(void)strncpy(w->name[w->n], name, NAME_MAX);
+	memcpy(w->name[w->n], name, strlen(name) + 1);
 	w->n++;
 	return 0;
 }
