@@ -69,7 +69,7 @@ complete() {
 
 test_completion() {
 	is 'start stop ' "$(complete st)" "verbs"
-	is '--memory ' "$(complete run --m)" "options of run"
+	is '--memory --mount ' "$(complete run --m)" "options of run"
 	is '--grace ' "$(complete stop --g)" "options of stop"
 	is 'import inspect ' "$(complete image i)" "verbs of image"
 	is '--pick ' "$(complete image import --p)" "options of its verbs"
