@@ -252,9 +252,9 @@ START_TEST(lines_of_the_helper_are_checked)
 		"failed x",
 		"image",
 		"image abc",
-		"image " ID_A "0",
-		"image ../" ID_A,
-		"other " ID_A,
+		("image " ID_A "0"),
+		("image ../" ID_A),
+		("other " ID_A),
 		"failed 5 \033[31m",
 	};
 	char id[HUTCH_IMAGE_ID_LEN + 1] = "";
