@@ -140,14 +140,14 @@ native() {
 			[ \$(id -u) = $(id -u) ] || echo wrong user >&2
 			: <>/dev/kvm || echo no kvm >&2
 			touch /usr/x 2>/dev/null && echo writes to /usr >&2
-			touch /scratch/x /tmp/x /dev/shm/x
+			touch /scratch/x /tmp/made-in-a-lab /dev/shm/x
 			cat
 			kill -9 \$\$
 		" </dev/shm/bytes >/dev/shm/out 2>/dev/shm/err && fail "no signal"
 		is 137 $? "exit code"
 		is "" "$(cat /dev/shm/err)" "stderr"
 		cmp /dev/shm/bytes /dev/shm/out || fail "streams"
-		[ ! -e /tmp/x ] || fail "its /tmp is ours"
+		[ ! -e /tmp/made-in-a-lab ] || fail "its /tmp is ours"
 		n -- sh -c "sleep 1001 & echo up; sleep 1001" >/dev/shm/up & pid=$!
 		while ! grep -q up /dev/shm/up; do sleep 0.2; done
 		kill -9 $pid; wait $pid
