@@ -114,13 +114,35 @@ static int prepare(struct fs_server *s, struct fs_inode *ino, int fd,
 	return r;
 }
 
+/*
+ * What may be refused comes first, and then what cannot be undone: nothing is
+ * truncated for an answer that is an error.  The handle is referred to
+ * meanwhile, as a guest may guess its number and close it.
+ */
+static int add_prepared(struct fs_server *s, struct fs_inode *ino, int fd,
+			int flags, const struct fuse_open_in *in,
+			struct fuse_open_out *out)
+{
+	struct fs_handle *h = NULL;
+	int r = fs_handle_add(s, ino, fd, flags, &out->fh);
+
+	if (r == 0)
+		r = fs_handle_get(s, out->fh, ino->id, false, &h);
+	if (r)
+		return r;
+	r = prepare(s, ino, h->fd, in, out);
+	fs_handle_put(s, h);
+	if (r < 0 && fs_handle_close(s, out->fh, ino->id, false) < 0)
+		r = -EBADF; /* the guest did */
+	return r;
+}
+
 /* Open @ino as @in says. */
 static int open_file(struct fs_server *s, struct fs_inode *ino,
 		     const struct fuse_open_in *in, struct fuse_open_out *out)
 {
 	auto_fd int fd = -1;
 	int flags = host_flags(s, in->flags);
-	int r;
 
 	if (flags < 0)
 		return flags;
@@ -133,10 +155,7 @@ static int open_file(struct fs_server *s, struct fs_inode *ino,
 		fd = open_again(s, ino, flags);
 	if (fd < 0)
 		return fd;
-	r = prepare(s, ino, fd, in, out);
-	if (r < 0)
-		return r;
-	return fs_handle_add(s, ino, take_fd(&fd), flags, &out->fh);
+	return add_prepared(s, ino, take_fd(&fd), flags, in, out);
 }
 
 int fs_op_open(struct fs_req *r)
