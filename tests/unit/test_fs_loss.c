@@ -2,7 +2,11 @@
 /* tests/unit/test_fs_loss.c - nothing is lost by a request that fails */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "tests/lib/check_main.h"
 #include "tests/lib/fuse_kit.h"
@@ -63,5 +67,53 @@ START_TEST(open_that_fails_leaves_no_handle)
 }
 END_TEST
 
+/**
+ * end_of_mem() - Map a file of one page as two, of which the second is not there
+ *
+ * /proc/self/mem read across that gives what is there, and then EIO: a file
+ * with an error in the middle, as a failing disk has it.
+ *
+ * Return: address of the second
+ */
+static uint64_t end_of_mem(void)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	int fd = memfd_create("page", MFD_CLOEXEC);
+	char *p;
+
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(ftruncate(fd, (off_t)page), 0);
+	p = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	ck_assert_ptr_ne(p, MAP_FAILED);
+	(void)close(fd);
+	memset(p, 'x', page);
+	return (uint64_t)(uintptr_t)(p + page);
+}
+
+START_TEST(error_in_the_middle_is_no_end_of_file)
+{
+	struct fs_opts o = fk_usual();
+	uint64_t node, end = end_of_mem();
+	struct err e = { 0 };
+	struct fuse_kit k;
+
+	fk_scratch(&k);
+	o.ro = true;
+	o.root_fd = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+	ck_assert_int_ge(o.root_fd, 0);
+	ck_assert_int_eq(fs_server_new(&o, &k.s, &e), 0);
+	ck_assert_int_eq(fk_start(&k), 0);
+	node = fk_at(&k, FS_FILE_NAME);
+	ck_assert_int_eq(fk_open(&k, node, O_RDONLY), 0);
+
+	ck_assert_int_eq(fk_read(&k, node, k.fh, end - 16, 16), 0);
+	ck_assert(fk_body_is(&k, "xxxxxxxxxxxxxxxx"));
+	ck_assert_int_eq(fk_read(&k, node, k.fh, end - 16, 32), -EIO);
+	ck_assert_int_eq(fk_read(&k, node, k.fh, end, 16), -EIO);
+	fk_done(&k);
+}
+END_TEST
+
 CHECK_MAIN("fs_loss", open_that_is_refused_truncates_nothing,
-	   open_that_fails_leaves_no_handle)
+	   open_that_fails_leaves_no_handle,
+	   error_in_the_middle_is_no_end_of_file)

@@ -22,7 +22,12 @@ static bool range_ok(uint64_t off, uint64_t len)
 	return off <= INT64_MAX && len <= INT64_MAX - off;
 }
 
-/* Return: bytes, fewer only at the end of the file; or -errno */
+/*
+ * A read that comes back short is the end of the file, or an error that the
+ * next one tells of: it is not for us to take one for the other.
+ *
+ * Return: 0, with fewer bytes only at the end of the file; or -errno
+ */
 static int read_into(struct fs_req *r, int fd, uint64_t off, size_t size)
 {
 	struct iovec iov[FS_IOV_MAX];
@@ -32,13 +37,11 @@ static int read_into(struct fs_req *r, int fd, uint64_t off, size_t size)
 		int n = fs_req_pieces_out(r, size, iov, &len);
 		ssize_t got = preadv(fd, iov, n, (off_t)off);
 
-		if (got < 0)
-			return r->len ? 0 : -errno;
+		if (got <= 0)
+			return got < 0 ? -errno : 0;
 		r->len += (size_t)got;
-		if ((size_t)got < len)
-			return 0;
-		off += len;
-		size -= len;
+		off += (size_t)got;
+		size -= (size_t)got;
 	}
 	return 0;
 }
