@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "tests/lib/check_main.h"
@@ -114,6 +116,101 @@ START_TEST(error_in_the_middle_is_no_end_of_file)
 }
 END_TEST
 
+/**
+ * struct meddler - A host that moves a file over another's name
+ * @k:		In whose folder; NULL when there is none
+ * @from:	What it moves
+ * @to:		Where to
+ *
+ * It does so within a system call of the server's, where no thread could be
+ * sure to hit.
+ */
+static struct meddler {
+	struct fuse_kit *k;
+	const char *from;
+	const char *to;
+} meddler;
+
+static void meddle(void)
+{
+	struct fuse_kit *k = meddler.k;
+
+	meddler.k = NULL;
+	if (k)
+		fk_host_move(k, meddler.from, meddler.to);
+}
+
+/* In place of the C library's: the server makes the name, and then the host. */
+int linkat(int fromfd, const char *from, int tofd, const char *to, int flags)
+{
+	int r = (int)syscall(SYS_linkat, fromfd, from, tofd, to, flags);
+
+	if (r == 0)
+		meddle();
+	return r;
+}
+
+/* The same; what the host meddles with gets no attribute. */
+int fsetxattr(int fd, const char *name, const void *value, size_t size,
+	      int flags)
+{
+	if (meddler.k) {
+		meddle();
+		errno = ENOSPC;
+		return -1;
+	}
+	return (int)syscall(SYS_fsetxattr, fd, name, value, size, flags);
+}
+
+START_TEST(link_leaves_what_the_host_put_there)
+{
+	struct fuse_attr attr;
+	struct fuse_kit k;
+	uint64_t node;
+
+	fk_init(&k, NULL);
+	fk_host_file(&k, "f", "1");
+	fk_host_file(&k, "h", "the host's");
+	node = fk_at(&k, "f");
+	meddler = (struct meddler){ .k = &k, .from = "h", .to = "new" };
+
+	ck_assert_int_eq(fk_link(&k, node, ROOT, "new"), -ESTALE);
+
+	ck_assert_ptr_null(meddler.k);
+	ck_assert_str_eq(fk_host_text(&k, "new"), "the host's");
+	/* And is there to be found; the other is what it was. */
+	ck_assert_int_eq(fk_lookup(&k, ROOT, "new"), 0);
+	ck_assert_uint_ne(k.entry.nodeid, node);
+	ck_assert_int_eq(fk_getattr(&k, node, &attr), 0);
+	ck_assert_uint_eq(attr.size, 1);
+	fk_done(&k);
+}
+END_TEST
+
+START_TEST(mapped_file_is_unmade_if_it_is_that)
+{
+	struct fs_opts o = fk_usual();
+	struct fuse_kit k;
+
+	o.owner = FS_OWNER_MAPPED;
+	fk_init(&k, &o);
+	fk_host_file(&k, "h", "the host's");
+	meddler = (struct meddler){ .k = &k, .from = "h", .to = "new" };
+	ck_assert_int_eq(fk_symlink(&k, ROOT, "new", "x"), -ENOSPC);
+	ck_assert_ptr_null(meddler.k);
+	ck_assert_str_eq(fk_host_text(&k, "new"), "the host's");
+	/* Nobody's name as an owner: that cannot be. */
+	k.uid = UINT32_MAX;
+	ck_assert_int_eq(fk_symlink(&k, ROOT, "l", "x"), -EINVAL);
+	ck_assert_int_eq(faccessat(k.fd, "l", F_OK, AT_SYMLINK_NOFOLLOW), -1);
+	ck_assert_int_eq(fk_mkdir(&k, ROOT, "d", 0755), -EINVAL);
+	ck_assert_int_eq(faccessat(k.fd, "d", F_OK, AT_SYMLINK_NOFOLLOW), -1);
+	fk_done(&k);
+}
+END_TEST
+
 CHECK_MAIN("fs_loss", open_that_is_refused_truncates_nothing,
 	   open_that_fails_leaves_no_handle,
-	   error_in_the_middle_is_no_end_of_file)
+	   error_in_the_middle_is_no_end_of_file,
+	   link_leaves_what_the_host_put_there,
+	   mapped_file_is_unmade_if_it_is_that)

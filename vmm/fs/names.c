@@ -43,16 +43,16 @@ static void end(struct fs_req *r, struct making *m)
 	fs_put(r->s, &m->dir);
 }
 
-/* What was made in a mapped tree gets its attribute, or is unmade. */
-static int born(struct fs_req *r, const struct making *m, const char *name,
-		int fd, const struct fs_birth *b)
+/* Unmake a file, unless @name stands for another that the host put there. */
+static void unmake(const struct fs_server *s, const struct making *m,
+		   const char *name, int fd)
 {
-	int e = fd < 0 ? fd : fs_owner_born(r->s, fd, &m->st, b);
+	struct fs_ident made, there;
 
-	if (e < 0)
-		(void)unlinkat(m->fd, name,
-			       S_ISDIR(b->mode) ? AT_REMOVEDIR : 0);
-	return e;
+	if (fs_ident_get(s, fd, "", &made) == 0 &&
+	    fs_ident_get(s, m->fd, name, &there) == 0 &&
+	    fs_ident_same(&made, &there))
+		(void)unlinkat(m->fd, name, 0);
 }
 
 static int open_made(struct fs_req *r, const struct making *m, const char *name,
@@ -68,7 +68,10 @@ static int open_made(struct fs_req *r, const struct making *m, const char *name,
 	return fd;
 }
 
-/* Anything but a folder is a file there, whose content is @text. */
+/*
+ * Anything but a folder is a file there, whose content is @text.  Without its
+ * attribute it would be another than was asked for.
+ */
 static int make_mapped(struct fs_req *r, const struct making *m,
 		       const char *name, const struct fs_birth *b,
 		       const char *text)
@@ -78,9 +81,11 @@ static int make_mapped(struct fs_req *r, const struct making *m,
 
 	if (e == 0 && text)
 		e = io_write_full(fd, text, strlen(text));
-	if (fd < 0)
-		return e;
-	return born(r, m, name, e < 0 ? e : fd, b);
+	if (e == 0)
+		e = fs_owner_born(r->s, fd, &m->st, b);
+	if (e < 0 && fd >= 0)
+		unmake(r->s, m, name, fd);
+	return e;
 }
 
 static int mkdir_in(struct fs_req *r, const struct making *m, const char *name,
@@ -88,13 +93,18 @@ static int mkdir_in(struct fs_req *r, const struct making *m, const char *name,
 {
 	auto_fd int fd = -1;
 	bool mapped = fs_is_mapped(r->s);
+	int e;
 
 	if (mkdirat(m->fd, name, mapped ? 0700 : b->mode & 07777) < 0)
 		return -errno;
 	if (!mapped)
 		return 0;
 	fd = open_made(r, m, name, O_RDONLY | O_DIRECTORY);
-	return born(r, m, name, fd, b);
+	e = fd < 0 ? fd : fs_owner_born(r->s, fd, &m->st, b);
+	/* By its name alone: one that has anything in it stays. */
+	if (e < 0)
+		(void)unlinkat(m->fd, name, AT_REMOVEDIR);
+	return e;
 }
 
 static struct fs_birth birth(const struct fs_req *r, uint32_t mode)
@@ -301,7 +311,7 @@ static int linked(struct fs_req *r, const struct making *m, const char *name,
 		return e;
 	if (out.nodeid == ino->id)
 		return fs_req_put(r, &out, sizeof(out));
-	(void)unlinkat(m->fd, name, 0);
+	/* The host has put another file there meanwhile: that is its own. */
 	if (fs_find(r->s, out.nodeid, &other) == 0)
 		fs_entry_unknow(r->s, other);
 	return -ESTALE;
