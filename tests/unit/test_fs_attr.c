@@ -287,6 +287,35 @@ START_TEST(setuid_goes_with_chown_and_truncate)
 }
 END_TEST
 
+/* On the host it would make others the user who runs hutch. */
+START_TEST(setuid_is_not_for_files_of_the_host_user)
+{
+	static const char *const names[] = { "c", "n", "old", "t" };
+	struct fuse_setattr_in in = { .valid = FATTR_MODE, .mode = 07755 };
+	struct fuse_attr attr;
+	struct fuse_kit k;
+
+	fk_init(&k, NULL);
+	ck_assert_int_eq(fk_create(&k, ROOT, "c", O_RDWR, 07755), 0);
+	ck_assert_uint_eq(k.entry.attr.mode, S_IFREG | 01755);
+	ck_assert_int_eq(fk_mknod(&k, ROOT, "n", S_IFREG | 07755, 0), 0);
+	ck_assert_int_eq(fk_tmpfile(&k, ROOT, O_RDWR, 07755), 0);
+	ck_assert_int_eq(fk_link(&k, k.entry.nodeid, ROOT, "t"), 0);
+	fk_host_file(&k, "old", "");
+	ck_assert_int_eq(fk_setattr(&k, fk_at(&k, "old"), &in, &attr), 0);
+	ck_assert_uint_eq(attr.mode, S_IFREG | 01755);
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		ck_assert_uint_eq(host_stat(&k, names[i]).st_mode,
+				  S_IFREG | 01755);
+	/* New files in a folder may get its group all the same. */
+	ck_assert_int_eq(fk_mkdir(&k, ROOT, "d", 02755), 0);
+	in.mode = 03755;
+	ck_assert_int_eq(fk_setattr(&k, k.entry.nodeid, &in, &attr), 0);
+	ck_assert_uint_eq(host_stat(&k, "d").st_mode, S_IFDIR | 03755);
+	fk_done(&k);
+}
+END_TEST
+
 START_TEST(xattr_of_the_user_is_set_read_listed_and_removed)
 {
 	struct fuse_getxattr_out out;
@@ -429,6 +458,7 @@ CHECK_MAIN("fs_attr", getattr_says_what_the_host_says,
 	   mode_of_files_folders_and_fifos_changes, times_are_set_kept_and_now,
 	   size_grows_and_shrinks_with_and_without_a_handle,
 	   setuid_goes_with_chown_and_truncate,
+	   setuid_is_not_for_files_of_the_host_user,
 	   xattr_of_the_user_is_set_read_listed_and_removed,
 	   xattr_of_the_host_is_out_of_reach,
 	   xattr_request_that_is_not_sound_is_refused,

@@ -148,13 +148,15 @@ static int mknod_in(struct fs_req *r, const struct making *m, const char *name,
 		    const struct fs_birth *b)
 {
 	bool whiteout = S_ISCHR(b->mode) && b->rdev == 0;
+	mode_t mode;
 
 	if (fs_is_mapped(r->s) && !whiteout)
 		return make_mapped(r, m, name, b, NULL);
 	if (!whiteout && !S_ISREG(b->mode) && !S_ISFIFO(b->mode) &&
 	    !S_ISSOCK(b->mode))
 		return -EPERM;
-	return mknodat(m->fd, name, b->mode, 0) < 0 ? -errno : 0;
+	mode = (b->mode & S_IFMT) | fs_owner_bits(b->mode);
+	return mknodat(m->fd, name, mode, 0) < 0 ? -errno : 0;
 }
 
 int fs_op_mknod(struct fs_req *r)

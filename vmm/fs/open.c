@@ -295,7 +295,7 @@ static int make_file(struct fs_req *r, const struct fs_at *dir,
 	struct fs_birth birth = { .mode = S_IFREG | (in->mode & 07777),
 				  .uid = r->h.uid,
 				  .gid = r->h.gid };
-	mode_t mode = fs_is_mapped(s) ? 0600 : in->mode & 07777;
+	mode_t mode = fs_is_mapped(s) ? 0600 : fs_owner_bits(birth.mode);
 	int how = name ? O_CREAT | O_EXCL : O_TMPFILE;
 	struct fs_path path;
 	struct statx st = { 0 };

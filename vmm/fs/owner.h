@@ -61,4 +61,19 @@ static inline bool fs_is_mapped(const struct fs_server *s)
 	return s->o.owner == FS_OWNER_MAPPED;
 }
 
+/**
+ * fs_owner_bits() - Permissions that an object may have on the host
+ * @mode:	Its type, and the permissions that the guest asks for
+ *
+ * A setuid file of the host user would let others of the host be him; so it is
+ * as on a mount with nosuid, where the bits do nothing. Those of a folder say
+ * only whose group new files get.
+ *
+ * Return: permissions, for FS_OWNER_HOST
+ */
+static inline uint32_t fs_owner_bits(uint32_t mode)
+{
+	return mode & (S_ISDIR(mode) ? 07777 : 01777);
+}
+
 #endif

@@ -107,7 +107,7 @@ static int set_mode_owner(struct fs_server *s, const struct fs_at *at,
 			return -EPERM;
 		if (new.stx_mode == old.stx_mode && !(in->valid & FATTR_MODE))
 			return 0;
-		return chmod_at(s, at, new.stx_mode);
+		return chmod_at(s, at, fs_owner_bits(new.stx_mode));
 	}
 	/* A whiteout is a device of the host's, and has no attribute. */
 	if (!S_ISREG(at->ino->type) && !S_ISDIR(at->ino->type))
