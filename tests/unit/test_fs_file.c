@@ -334,6 +334,39 @@ START_TEST(write_of_others_clears_setuid)
 }
 END_TEST
 
+START_TEST(fallocate_clears_setuid)
+{
+	struct fuse_fallocate_in in = {
+		.length = 1, .mode = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE
+	};
+	struct fs_opts o = fk_usual();
+	struct fuse_attr attr;
+	struct fuse_kit k;
+	uint64_t node;
+
+	/* There the kernel does not do it for us, whoever we are. */
+	o.owner = FS_OWNER_MAPPED;
+	fk_init(&k, &o);
+	ck_assert_int_eq(fk_create(&k, ROOT, "f", O_RDWR, 06755), 0);
+	node = k.entry.nodeid;
+	ck_assert_int_eq(fk_open(&k, node, O_RDONLY), 0);
+	in.fh = k.fh;
+	ck_assert_int_eq(
+		fk_op(&k, FUSE_FALLOCATE, node, &in, sizeof(in), FK_NO_NAMES),
+		-EBADF);
+	ck_assert_int_eq(fk_getattr(&k, node, &attr), 0);
+	ck_assert_uint_eq(attr.mode, S_IFREG | 06755);
+	ck_assert_int_eq(fk_open(&k, node, O_WRONLY), 0);
+	in.fh = k.fh;
+	ck_assert_int_eq(
+		fk_op(&k, FUSE_FALLOCATE, node, &in, sizeof(in), FK_NO_NAMES),
+		0);
+	ck_assert_int_eq(fk_getattr(&k, node, &attr), 0);
+	ck_assert_uint_eq(attr.mode, S_IFREG | 0755);
+	fk_done(&k);
+}
+END_TEST
+
 START_TEST(tmpfile_can_be_linked_or_vanishes)
 {
 	struct fuse_attr attr;
@@ -528,7 +561,7 @@ CHECK_MAIN("fs_file", create_writes_and_reads_back, create_of_what_is_there,
 	   largest_request_passes_and_larger_is_refused,
 	   offset_beyond_what_files_have_is_refused,
 	   write_whose_size_is_not_its_data_is_refused,
-	   write_of_others_clears_setuid, tmpfile_can_be_linked_or_vanishes,
-	   fallocate_seek_and_copy, fallocate_seek_and_copy_of_what_cannot_be,
-	   sync_flush_and_statfs,
+	   write_of_others_clears_setuid, fallocate_clears_setuid,
+	   tmpfile_can_be_linked_or_vanishes, fallocate_seek_and_copy,
+	   fallocate_seek_and_copy_of_what_cannot_be, sync_flush_and_statfs,
 	   getattr_by_handle_of_a_file_that_the_host_removed)

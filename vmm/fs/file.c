@@ -171,6 +171,23 @@ int fs_op_fsyncdir(struct fs_req *r)
 	return sync_handle(r, true);
 }
 
+/* It changes what is in the file, as a write does. */
+static int allocate(struct fs_server *s, const struct fuse_fallocate_in *in,
+		    const struct fs_handle *h)
+{
+	int e;
+
+	if ((h->flags & O_ACCMODE) == O_RDONLY)
+		return -EBADF;
+	e = fs_kill_priv(s, h->fd);
+	if (e < 0)
+		return e;
+	return fallocate(h->fd, (int)in->mode, (off_t)in->offset,
+			 (off_t)in->length) < 0
+		       ? -errno
+		       : 0;
+}
+
 int fs_op_fallocate(struct fs_req *r)
 {
 	struct fuse_fallocate_in in;
@@ -186,8 +203,7 @@ int fs_op_fallocate(struct fs_req *r)
 	e = fs_handle_get(r->s, in.fh, r->h.nodeid, false, &h);
 	if (e)
 		return e;
-	e = fallocate(h->fd, (int)in.mode, (off_t)in.offset, (off_t)in.length);
-	e = e < 0 ? -errno : 0;
+	e = allocate(r->s, &in, h);
 	fs_handle_put(r->s, h);
 	return e;
 }
