@@ -284,6 +284,11 @@ static int check_type(const struct share_opt *s, struct err *e)
 			       "--fs: tag=%s: a file must come open for %s",
 			       s->tag,
 			       s->ro ? "reading" : "reading and writing");
+	if (flags & O_APPEND && !s->ro)
+		return err_set(e, -EINVAL,
+			       "--fs: tag=%s: a file that is open for "
+			       "appending can be shared read-only alone",
+			       s->tag);
 	return 0;
 }
 

@@ -338,9 +338,14 @@ START_TEST(file_is_shared_if_it_is_open_for_that)
 		int code;
 		const char *more;
 	} ways[] = {
-		{ O_RDWR, 0, "" },          { O_RDONLY, 0, ",ro" },
-		{ O_RDWR, 0, ",ro" },       { O_RDONLY, -EACCES, "" },
-		{ O_PATH, -EACCES, ",ro" }, { O_WRONLY, -EACCES, "" },
+		{ O_RDWR, 0, "" },
+		{ O_RDONLY, 0, ",ro" },
+		{ O_RDWR, 0, ",ro" },
+		{ O_RDONLY, -EACCES, "" },
+		{ O_PATH, -EACCES, ",ro" },
+		{ O_WRONLY, -EACCES, "" },
+		{ O_RDWR | O_APPEND, -EINVAL, "" },
+		{ O_RDWR | O_APPEND, 0, ",ro" },
 	};
 	char path[] = "/tmp/hutch-config-XXXXXX", line[64];
 	int made = mkstemp(path);

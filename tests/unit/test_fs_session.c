@@ -2,6 +2,7 @@
 /* tests/unit/test_fs_session.c - INIT and DESTROY, and what is no request */
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <string.h>
 
 #include "tests/lib/check_main.h"
@@ -349,6 +350,10 @@ START_TEST(options_that_cannot_be_are_refused)
 	o.root_fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	o.owner = FS_OWNER_MAPPED;
 	expect_refused(o, "cannot be mapped");
+	o = fk_usual();
+	o.root_fd = memfd_create("f", MFD_CLOEXEC);
+	ck_assert_int_eq(fcntl(o.root_fd, F_SETFL, O_APPEND), 0);
+	expect_refused(o, "appending");
 }
 END_TEST
 

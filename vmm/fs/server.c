@@ -129,6 +129,10 @@ static int take_root(struct fs_server *s, const struct fs_opts *o,
 	if (fl < 0 || fl & O_PATH || (fl & O_ACCMODE) == O_WRONLY)
 		return err_set(e, -EINVAL,
 			       "share: a file must be open for reading");
+	/* Each write would go to the end, whatever its place. */
+	if (fl & O_APPEND && !o->ro)
+		return err_set(e, -EINVAL,
+			       "share: a file must not be open for appending");
 	/* Opened again it would be at the host's rights; it never is. */
 	if (o->owner == FS_OWNER_MAPPED)
 		return err_set(e, -EINVAL,
