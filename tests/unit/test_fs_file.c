@@ -154,6 +154,45 @@ START_TEST(open_flags_follow_the_cache)
 }
 END_TEST
 
+/* Write @text over the start of a file, and set its time back. */
+static void rewrite_keeping_time(struct fuse_kit *k, const char *path,
+				 const char *text)
+{
+	auto_fd int fd = openat(k->fd, path, O_WRONLY | O_CLOEXEC);
+	struct timespec times[2];
+	struct stat before, after;
+
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(fstat(fd, &before), 0);
+	times[0] = before.st_atim;
+	times[1] = before.st_mtim;
+	do { /* until the clock of the file system has gone on */
+		ck_assert_int_eq(pwrite(fd, text, strlen(text), 0),
+				 (ssize_t)strlen(text));
+		ck_assert_int_eq(futimens(fd, times), 0);
+		ck_assert_int_eq(fstat(fd, &after), 0);
+	} while (after.st_ctim.tv_sec == before.st_ctim.tv_sec &&
+		 after.st_ctim.tv_nsec == before.st_ctim.tv_nsec);
+}
+
+START_TEST(pages_are_not_kept_if_the_time_was_set_back)
+{
+	struct fuse_kit k;
+	uint64_t node;
+
+	fk_init(&k, NULL);
+	fk_host_file(&k, "f", "old");
+	node = fk_at(&k, "f");
+	ck_assert_int_eq(fk_open(&k, node, O_RDONLY), 0);
+	rewrite_keeping_time(&k, "f", "new");
+	ck_assert_int_eq(fk_open(&k, node, O_RDONLY), 0);
+	ck_assert_uint_eq(k.open_flags & FOPEN_KEEP_CACHE, 0);
+	ck_assert_int_eq(fk_open(&k, node, O_RDONLY), 0);
+	ck_assert_uint_eq(k.open_flags & FOPEN_KEEP_CACHE, FOPEN_KEEP_CACHE);
+	fk_done(&k);
+}
+END_TEST
+
 START_TEST(truncate_at_open)
 {
 	static const uint32_t how[] = { O_RDONLY, O_WRONLY, O_RDWR };
@@ -555,7 +594,8 @@ END_TEST
 
 CHECK_MAIN("fs_file", create_writes_and_reads_back, create_of_what_is_there,
 	   open_of_other_kinds_is_refused, open_of_a_device_is_refused,
-	   open_flags_follow_the_cache, truncate_at_open,
+	   open_flags_follow_the_cache,
+	   pages_are_not_kept_if_the_time_was_set_back, truncate_at_open,
 	   handle_is_good_for_what_it_was_opened_for,
 	   append_goes_to_the_end_and_pages_to_their_place,
 	   largest_request_passes_and_larger_is_refused,

@@ -54,7 +54,8 @@ struct fs_name {
  * @handles:	Of struct fs_handle
  * @hash:	fs_ident_hash()
  * @hash_next:	Same chain; or in fs_server.dead
- * @seen_mtime_ns: Time of last change when the guest last opened it
+ * @seen_mtime_ns: Time of the last write when the guest last opened it
+ * @seen_ctime_ns: The same for the last change of any kind
  * @seen_size:	The same for its size
  * @ident_type: See struct fs_ident
  * @ident_len:	Bytes in @ident
@@ -75,6 +76,7 @@ struct fs_inode {
 	uint64_t hash;
 	struct fs_inode *hash_next;
 	int64_t seen_mtime_ns;
+	int64_t seen_ctime_ns;
 	uint64_t seen_size;
 	int ident_type;
 	unsigned int ident_len;

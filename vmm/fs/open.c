@@ -54,22 +54,28 @@ static int open_again(struct fs_server *s, struct fs_inode *ino, int flags)
 	return fd;
 }
 
-static int64_t mtime_ns(const struct statx *st)
+static int64_t time_ns(const struct statx_timestamp *t)
 {
-	return (int64_t)((uint64_t)st->stx_mtime.tv_sec * 1000000000u +
-			 st->stx_mtime.tv_nsec);
+	return (int64_t)((uint64_t)t->tv_sec * 1000000000u + t->tv_nsec);
 }
 
-/* Whether the guest's pages of the file are as good as those of the file. */
+/*
+ * Whether the guest's pages of the file are as good as those of the file.  The
+ * time of the last write can be set back, with that of the last change it
+ * cannot be done.
+ */
 static bool unchanged(struct fs_server *s, struct fs_inode *ino,
 		      const struct statx *st)
 {
+	int64_t mtime_ns = time_ns(&st->stx_mtime);
+	int64_t ctime_ns = time_ns(&st->stx_ctime);
 	bool same;
 
 	fs_lock(s);
-	same = ino->seen_mtime_ns == mtime_ns(st) &&
-	       ino->seen_size == st->stx_size;
-	ino->seen_mtime_ns = mtime_ns(st);
+	same = ino->seen_mtime_ns == mtime_ns &&
+	       ino->seen_ctime_ns == ctime_ns && ino->seen_size == st->stx_size;
+	ino->seen_mtime_ns = mtime_ns;
+	ino->seen_ctime_ns = ctime_ns;
 	ino->seen_size = st->stx_size;
 	fs_unlock(s);
 	return same;
