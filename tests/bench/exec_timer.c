@@ -20,7 +20,8 @@
 #define WARM_UP    20
 #define SINGLES    9
 #define PAUSE_US   50000
-#define BULK_SHELL "head -c 4194304 /dev/zero"
+/* (The head of busybox counts its bytes one by one.) */
+#define BULK_SHELL "dd if=/dev/zero bs=65536 count=64 2>/dev/null"
 
 static void die(const char *what, const struct hutch_err *e)
 {

@@ -65,7 +65,7 @@ test_logs_are_bounded() {
 	mib=$(size 24 200)
 	hutch start v -- sh -c "head -c ${mib}m /dev/zero | tr '\\0' x; echo; echo end" \
 		>/dev/null || true
-	retry 250 has v state stopped
+	retry "$(size 250 1500)" has v state stopped
 	hutch logs v >l.out 2>l.err
 	is end "$(tail -n 1 l.out)" "the last line"
 	at_most $((40 << 10)) "$(du -sk "$HUTCH_STATE" | cut -f 1)" \
