@@ -10,6 +10,7 @@
 
 #include "tests/lib/check_main.h"
 #include "tests/lib/fuse_kit.h"
+#include "vmm/fs/handle.h"
 #include "vmm/fs/ids.h"
 
 #define ROOT FUSE_ROOT_ID
@@ -438,6 +439,92 @@ START_TEST(names_of_a_file_are_bounded)
 }
 END_TEST
 
+/* Look up "0", "1", ... below @n, each with a tail. Return: how many there were */
+static unsigned int look_up_until_refused(struct fuse_kit *k, unsigned int n)
+{
+	char name[64];
+
+	for (unsigned int i = 0; i < n; i++) {
+		int r;
+
+		(void)snprintf(name, sizeof(name), "%u-%030u", i, i);
+		fk_host_file(k, name, "");
+		r = fk_lookup(k, ROOT, name);
+		if (r == -ENFILE)
+			return i;
+		ck_assert_int_eq(r, 0);
+	}
+	return n;
+}
+
+static void forget_all(struct fuse_kit *k)
+{
+	for (uint64_t id = ROOT + 1; id < 1000; id++)
+		fk_forget(k, id, 1000);
+}
+
+START_TEST(memory_of_what_a_guest_knows_is_bounded)
+{
+	char name[16], tail[201];
+	struct fuse_kit k;
+	size_t before;
+	unsigned int n;
+	uint64_t node;
+
+	fk_init(&k, NULL);
+	before = k.s->mem;
+	k.s->mem_max = before + 20000;
+	n = look_up_until_refused(&k, 1000);
+	ck_assert_uint_ge(n, 50);
+	ck_assert_uint_lt(n, 150);
+	/* So a million of them are within what there is. */
+	ck_assert_uint_le((k.s->mem - before) / n * 1000000, FS_MEM_MAX);
+	/* A folder can be opened, but not read; nothing else is disturbed. */
+	ck_assert_int_eq(fk_opendir(&k, ROOT), 0);
+	ck_assert_int_eq(fk_readdir(&k, ROOT, 0, 4096, false), -ENFILE);
+	ck_assert_int_eq(fk_releasedir(&k, ROOT, k.fh), 0);
+	forget_all(&k);
+	ck_assert_uint_eq(k.s->mem, before);
+
+	/* Of one file, by its names; those that are too many go. */
+	fk_host_file(&k, "f", "");
+	node = fk_at(&k, "f");
+	memset(tail, 'n', sizeof(tail));
+	tail[sizeof(tail) - 1] = '\0';
+	for (unsigned int i = 0; i < 20; i++) {
+		memcpy(tail, name, (size_t)snprintf(name, 16, "%02u", i));
+		ck_assert_int_eq(fk_link(&k, node, ROOT, tail), 0);
+	}
+	ck_assert_uint_lt(k.s->mem, before + 2560);
+	k.s->mem_max = k.s->mem;
+	tail[0] = 'x';
+	ck_assert_int_eq(linkat(k.fd, "f", k.fd, tail, 0), 0);
+	ck_assert_int_eq(fk_lookup(&k, ROOT, tail), -ENFILE);
+	fk_forget(&k, node, 1000);
+	ck_assert_uint_eq(k.s->mem, before);
+	fk_done(&k);
+}
+END_TEST
+
+START_TEST(folder_has_a_buffer_while_it_is_read)
+{
+	struct fuse_kit k;
+	size_t before;
+
+	fk_init(&k, NULL);
+	before = k.s->mem;
+	ck_assert_int_eq(fk_opendir(&k, ROOT), 0);
+	ck_assert_uint_eq(k.s->mem, before);
+	ck_assert_int_eq(fk_readdir(&k, ROOT, 0, 4096, false), 0);
+	ck_assert_int_eq(fk_readdir(&k, ROOT, 0, 4096, false), 0);
+	ck_assert_uint_eq(k.s->mem, before + FS_DIR_BUF);
+	ck_assert_uint_lt(sizeof(struct fs_dir), 256);
+	ck_assert_int_eq(fk_releasedir(&k, ROOT, k.fh), 0);
+	ck_assert_uint_eq(k.s->mem, before);
+	fk_done(&k);
+}
+END_TEST
+
 /* The host turns a tree inside out: there is no way round in a ring. */
 START_TEST(folders_that_change_places_make_no_ring)
 {
@@ -546,5 +633,6 @@ CHECK_MAIN("fs_inode", ids_are_found_stale_and_bounded,
 	   forgotten_files_leave_memory_as_it_was,
 	   deep_folders_are_reached_and_deeper_are_refused,
 	   names_of_a_file_are_bounded, folders_that_change_places_make_no_ring,
-	   file_that_is_shared_alone,
+	   memory_of_what_a_guest_knows_is_bounded,
+	   folder_has_a_buffer_while_it_is_read, file_that_is_shared_alone,
 	   file_that_is_shared_to_read_is_not_written)

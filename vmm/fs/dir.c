@@ -27,16 +27,38 @@ struct host_dirent {
 /* Bytes before the name: there is no padding in what the kernel writes. */
 #define HOST_DIRENT_HEAD offsetof(struct host_dirent, name)
 
-/* Return: 1 if there are entries in the buffer, 0 at the end, or -errno */
-static int fill(struct fs_dir *d, int fd)
+/* Return: 0; -ENFILE if the guest has made us keep too much; -ENOMEM */
+static int make_buf(struct fs_server *s, struct fs_dir *d)
 {
+	uint8_t *buf = malloc(FS_DIR_BUF);
+	int r;
+
+	if (!buf)
+		return -ENOMEM;
+	fs_lock(s);
+	r = fs_mem_take(s, FS_DIR_BUF);
+	fs_unlock(s);
+	if (r < 0)
+		free(buf);
+	else
+		d->buf = buf;
+	return r;
+}
+
+/* Return: 1 if there are entries in the buffer, 0 at the end, or -errno */
+static int fill(struct fs_server *s, struct fs_dir *d, int fd)
+{
+	int r = d->buf ? 0 : make_buf(s, d);
 	long n;
+
+	if (r < 0)
+		return r;
 
 	if (d->at < d->len)
 		return 1;
 	d->at = 0;
 	d->len = 0;
-	n = syscall(SYS_getdents64, fd, d->buf, sizeof(d->buf));
+	n = syscall(SYS_getdents64, fd, d->buf, FS_DIR_BUF);
 	if (n < 0)
 		return -errno;
 	d->len = (size_t)n;
@@ -176,7 +198,7 @@ static int read_entries(struct reader *rd, struct fs_handle *h, uint64_t off)
 	while (e >= 0) {
 		const struct host_dirent *de;
 
-		e = fill(d, h->fd);
+		e = fill(rd->r->s, d, h->fd);
 		if (e <= 0)
 			break;
 		de = (const void *)(d->buf + d->at);

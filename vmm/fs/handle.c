@@ -7,8 +7,10 @@
 
 static void handle_free(struct fs_handle *h)
 {
-	if (h->dir)
+	if (h->dir) {
 		(void)pthread_mutex_destroy(&h->dir->lock);
+		free(h->dir->buf);
+	}
 	free(h->dir);
 	base_closep(&h->fd);
 	free(h);
@@ -31,6 +33,7 @@ static struct fs_handle *handle_new(struct fs_inode *ino, int fd, int flags)
 		h->dir->next = 0;
 		h->dir->at = 0;
 		h->dir->len = 0;
+		h->dir->buf = NULL;
 	}
 	h->ino = ino;
 	h->fd = fd;
@@ -92,6 +95,8 @@ static bool put(struct fs_server *s, struct fs_handle *h)
 {
 	if (--h->refs > 0)
 		return false;
+	if (h->dir && h->dir->buf)
+		fs_mem_give(s, FS_DIR_BUF);
 	fs_inode_drop(s, h->ino);
 	return true;
 }

@@ -23,14 +23,15 @@
  * @next:	Position that the guest will ask for if it goes on
  * @at:		Bytes of @buf that it has been given
  * @len:	Bytes in @buf
- * @buf:	Entries as the host has them
+ * @buf:	Entries as the host has them, FS_DIR_BUF bytes that count towards
+ *		FS_MEM_MAX; NULL until it is read
  */
 struct fs_dir {
 	pthread_mutex_t lock;
 	int64_t next;
 	size_t at;
 	size_t len;
-	uint8_t buf[FS_DIR_BUF] __attribute__((aligned(8)));
+	uint8_t *buf;
 };
 
 /**

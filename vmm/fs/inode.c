@@ -65,20 +65,45 @@ static void grow_hash(struct fs_server *s)
 	free(old);
 }
 
+/* What an inode and a name count. */
+static size_t inode_bytes(unsigned int ident_len)
+{
+	return sizeof(struct fs_inode) + ident_len;
+}
+
+static size_t name_bytes(size_t len)
+{
+	return sizeof(struct fs_name) + len + 1;
+}
+
+/* One in the table, of which all is zero but its number. */
+static int inode_new(struct fs_server *s, size_t bytes, struct fs_inode **ret)
+{
+	struct fs_inode *ino = NULL;
+	int r = fs_mem_take(s, bytes);
+
+	if (r < 0)
+		return r;
+	ino = calloc(1, bytes);
+	r = ino ? fs_ids_add(&s->inodes, ino, &ino->id) : -ENOMEM;
+	if (r < 0) {
+		free(ino);
+		fs_mem_give(s, bytes);
+		return r;
+	}
+	*ret = ino;
+	return 0;
+}
+
 int fs_inode_add(struct fs_server *s, const struct fs_ident *ident, mode_t type,
 		 struct fs_inode **ret)
 {
-	struct fs_inode *ino = calloc(1, sizeof(*ino) + ident->len);
+	struct fs_inode *ino = NULL;
 	struct fs_inode **c;
-	int r;
+	int r = inode_new(s, inode_bytes(ident->len), &ino);
 
-	if (!ino)
-		return -ENOMEM;
-	r = fs_ids_add(&s->inodes, ino, &ino->id);
-	if (r < 0) {
-		free(ino);
+	if (r)
 		return r;
-	}
 	ino->type = type & S_IFMT;
 	ino->fd = -1;
 	list_init(&ino->lru);
@@ -104,6 +129,12 @@ static void unhash(struct fs_server *s, const struct fs_inode *ino)
 	*p = ino->hash_next;
 }
 
+static void name_free(struct fs_server *s, struct fs_name *n)
+{
+	fs_mem_give(s, name_bytes(n->len));
+	free(n);
+}
+
 /* Its names refer to its parents, which may be the last that did. */
 static void bury(struct fs_server *s, struct fs_inode *ino)
 {
@@ -124,13 +155,14 @@ static void bury(struct fs_server *s, struct fs_inode *ino)
 			struct fs_inode *parent = name->parent;
 
 			ino->names = name->next;
-			free(name);
+			name_free(s, name);
 			if (--parent->refs == 0 && parent->nlookup == 0) {
 				unhash(s, parent);
 				parent->hash_next = todo;
 				todo = parent;
 			}
 		}
+		fs_mem_give(s, inode_bytes(ino->ident_len));
 		ino->hash_next = s->dead;
 		s->dead = ino;
 	}
@@ -187,7 +219,29 @@ static void name_drop(struct fs_server *s, struct fs_name **p)
 
 	*p = n->next;
 	fs_inode_drop(s, n->parent);
-	free(n);
+	name_free(s, n);
+}
+
+static int name_new(struct fs_server *s, struct fs_inode *parent,
+		    const char *name, struct fs_name **ret)
+{
+	size_t len = strlen(name);
+	struct fs_name *n = NULL;
+	int r = fs_mem_take(s, name_bytes(len));
+
+	if (r < 0)
+		return r;
+	n = malloc(name_bytes(len));
+	if (!n) {
+		fs_mem_give(s, name_bytes(len));
+		return -ENOMEM;
+	}
+	n->parent = parent;
+	n->len = (unsigned int)len;
+	memcpy(n->s, name, len + 1);
+	parent->refs++;
+	*ret = n;
+	return 0;
 }
 
 static void trim(struct fs_server *s, struct fs_inode *ino)
@@ -206,7 +260,7 @@ int fs_inode_seen(struct fs_server *s, struct fs_inode *ino,
 {
 	struct fs_name **p = &ino->names;
 	struct fs_name *n;
-	size_t len;
+	int r;
 
 	if (ino->names && name_is(ino->names, parent, name))
 		return 0;
@@ -220,14 +274,9 @@ int fs_inode_seen(struct fs_server *s, struct fs_inode *ino,
 	} else {
 		if (S_ISDIR(ino->type) && inside(parent, ino))
 			return -ESTALE;
-		len = strlen(name);
-		n = malloc(sizeof(*n) + len + 1);
-		if (!n)
-			return -ENOMEM;
-		n->parent = parent;
-		n->len = (unsigned int)len;
-		memcpy(n->s, name, len + 1);
-		parent->refs++;
+		r = name_new(s, parent, name, &n);
+		if (r)
+			return r;
 	}
 	n->next = ino->names;
 	ino->names = n;

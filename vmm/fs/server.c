@@ -164,7 +164,8 @@ static int make_root(struct fs_server *s)
 
 static int make_tables(struct fs_server *s)
 {
-	s->inodes.max = FS_INODES_MAX;
+	s->mem_max = FS_MEM_MAX;
+	s->inodes.max = FS_MEM_MAX / sizeof(struct fs_inode);
 	s->handles.max = s->o.fds_max;
 	s->hash_bits = HASH_BITS_MIN;
 	s->hash = calloc((size_t)1 << s->hash_bits, sizeof(struct fs_inode *));
@@ -243,7 +244,7 @@ void fs_server_free(struct fs_server *s)
 	fs_server_reset(s);
 	if (s->root)
 		fs_drop(s, s->root);
-	bug_on(s->inodes.used || s->n_handles);
+	bug_on(s->inodes.used || s->n_handles || s->mem);
 	fs_ids_done(&s->inodes);
 	fs_ids_done(&s->handles);
 	free(s->hash);

@@ -29,8 +29,12 @@
 #define FS_FDS_MIN 64u
 #define FS_FDS_MAX (1u << 20)
 
-/* Inodes that a guest may know at once; beyond, a lookup gives ENFILE. */
-#define FS_INODES_MAX (1u << 22)
+/*
+ * Bytes of what a guest makes a server remember: inodes, their names, and what
+ * is read ahead of folders.  Beyond, a lookup or a listing gives ENFILE.  A file
+ * is some 250 bytes with a name of 30, so that a guest may know a million.
+ */
+#define FS_MEM_MAX (256u << 20)
 
 /* Bytes of one READ or WRITE: what INIT tells the guest. */
 #define FS_IO_MAX (1u << 20)

@@ -3,6 +3,7 @@
 #ifndef HUTCH_VMM_FS_STATE_H
 #define HUTCH_VMM_FS_STATE_H
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -43,6 +44,8 @@ struct fs_inode;
  * @n_busy:	Inodes with a descriptor that somebody uses now
  * @n_pinned:	Inodes with a descriptor that is the only way to them
  * @n_handles:	Open files and folders
+ * @mem:	Bytes that count towards @mem_max
+ * @mem_max:	FS_MEM_MAX
  * @spent:	Descriptors to close when the lock is released
  * @n_spent:	How many
  * @dead:	Inodes to free when the lock is released
@@ -72,10 +75,33 @@ struct fs_server {
 	unsigned int n_busy;
 	unsigned int n_pinned;
 	unsigned int n_handles;
+	size_t mem;
+	size_t mem_max;
 	int spent[FS_SPENT_MAX];
 	unsigned int n_spent;
 	struct fs_inode *dead;
 };
+
+/**
+ * fs_mem_take() - Count bytes that the guest makes us keep
+ *
+ * Context: the lock is held; for fs_mem_give() too.
+ *
+ * Return: 0, or -ENFILE if they would be more than there may be
+ */
+MUST_CHECK static inline int fs_mem_take(struct fs_server *s, size_t n)
+{
+	if (n > s->mem_max - s->mem)
+		return -ENFILE;
+	s->mem += n;
+	return 0;
+}
+
+/** fs_mem_give() - They are freed, or about to be */
+static inline void fs_mem_give(struct fs_server *s, size_t n)
+{
+	s->mem -= n;
+}
 
 /** fs_lock() - Take @s->lock */
 void fs_lock(struct fs_server *s);
