@@ -164,7 +164,11 @@ static int answer(struct registry *r, const char *challenge, struct err *e)
 
 /* ---- Asking ---- */
 
-/* Follows redirects; credentials only to where the registry is. */
+/*
+ * Follows redirects; credentials only to where the registry is.
+ *
+ * Return: whether the registry itself has answered; -errno
+ */
 static int get_far(struct registry *r, const char *url,
 		   const struct http_ask *given, struct http_answer *ret,
 		   struct err *e)
@@ -172,6 +176,7 @@ static int get_far(struct registry *r, const char *url,
 	char at[HTTP_URL_MAX + 1], next[HTTP_URL_MAX + 1];
 	struct http_ask ask = *given;
 	struct http_place p;
+	bool own;
 	int n;
 
 	memcpy(at, url, strlen(url) + 1);
@@ -179,13 +184,15 @@ static int get_far(struct registry *r, const char *url,
 		n = http_place(at, &p, e);
 		if (n < 0)
 			return n;
+		own = http_same(&p, &r->place);
 		ask.url = at;
-		ask.auth = r->auth[0] && http_same(&p, &r->place) ? r->auth
-								  : NULL;
+		ask.auth = r->auth[0] && own ? r->auth : NULL;
 		n = http_get(&r->http, &ask, ret, e);
-		if (n < 0 || ret->status < 300 || ret->status >= 400 ||
-		    !ret->location[0])
+		if (n < 0)
 			return n;
+		if (ret->status < 300 || ret->status >= 400 ||
+		    !ret->location[0])
+			return own;
 		n = http_join(at, ret->location, next, e);
 		if (n < 0)
 			return n;
@@ -231,8 +238,11 @@ int registry_get(struct registry *r, const char *what,
 
 	bug_on(n < 0 || (size_t)n >= sizeof(url));
 	n = get_far(r, url, ask, ret, e);
-	/* The first time, or when a token has grown too old. */
-	if (n == 0 && ret->status == 401) {
+	/*
+	 * The first time, or when a token has grown too old.  What another
+	 * place wants to know of us, where we were sent, is none of its.
+	 */
+	if (n == 1 && ret->status == 401) {
 		n = answer(r, ret->auth, e);
 		n = n < 0 ? n : get_far(r, url, ask, ret, e);
 	}

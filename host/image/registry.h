@@ -6,7 +6,8 @@
  * the answer says how to ask: with the user's name (Basic), or with a token
  * that a realm gives out for it (Bearer).  Credentials go to the registry and
  * to the realm that it names, nowhere else: where a redirect leads to another
- * host, port or scheme, nothing of them goes along.
+ * host, port or scheme, nothing of them goes along, and no challenge from there
+ * is answered.
  */
 #ifndef HUTCH_HOST_IMAGE_REGISTRY_H
 #define HUTCH_HOST_IMAGE_REGISTRY_H

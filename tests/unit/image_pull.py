@@ -539,6 +539,20 @@ def redirects_are_followed_without_a_name(b):
     assert store.seen and all(s[1] == "" for s in store.seen), store.seen
 
 
+@test
+def where_a_redirect_leads_no_realm_is_believed(b):
+    reg, store, img = b.registry(), b.registry("127.0.0.2"), image()
+    reg.put(img)
+    store.put(img)
+    store.token = "x"
+    store.challenge = 'Bearer realm="http://%s/token"' % store.place
+    b.env["LOGIN"] = USER
+    reg.fault = lambda h, kind, body: kind == "blobs" and redirect(
+        lambda h: "http://%s%s" % (store.place, h.path))(h, kind, body)
+    b.refused(reg, "does not let us have", "--creds", "env:LOGIN")
+    assert len(store.seen) == 1 and store.seen[0][1] == "", store.seen
+
+
 def redirect(where):
     def fault(h, kind, body):
         Registry.send(h, 302, b"", {"Location": where(h)})
