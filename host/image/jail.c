@@ -37,13 +37,29 @@
 /* The first Landlock by which a file can be linked into another folder. */
 #define LANDLOCK_ABI_MIN 2
 
-/* Bits that this system's headers may be too old to name. */
-#define LANDLOCK_TRUNCATE (1ull << 14)
+/* The first by which signals to those outside can be refused. */
+#define LANDLOCK_ABI_SCOPES 6
+
+/* What this system's headers may be too old to name. */
+#define LANDLOCK_TRUNCATE     (1ull << 14)
+#define LANDLOCK_SCOPE_SIGNAL (1ull << 1)
+
+/** struct ruleset - landlock_ruleset_attr, as of ABI 6 */
+struct ruleset {
+	uint64_t fs;
+	uint64_t net;
+	uint64_t scoped;
+};
+
+static long landlock_abi(void)
+{
+	return syscall(SYS_landlock_create_ruleset, NULL, 0,
+		       LANDLOCK_CREATE_RULESET_VERSION);
+}
 
 bool jail_landlock(void)
 {
-	return syscall(SYS_landlock_create_ruleset, NULL, 0,
-		       LANDLOCK_CREATE_RULESET_VERSION) >= LANDLOCK_ABI_MIN;
+	return landlock_abi() >= LANDLOCK_ABI_MIN;
 }
 
 /* ---- The child ---- */
@@ -53,8 +69,7 @@ static uint64_t all_access(void)
 {
 	uint64_t all = ((uint64_t)LANDLOCK_ACCESS_FS_REFER << 1) - 1;
 
-	if (syscall(SYS_landlock_create_ruleset, NULL, 0,
-		    LANDLOCK_CREATE_RULESET_VERSION) > LANDLOCK_ABI_MIN)
+	if (landlock_abi() > LANDLOCK_ABI_MIN)
 		all |= LANDLOCK_TRUNCATE;
 	return all;
 }
@@ -71,16 +86,20 @@ static int add_rule(int rules, int fd, uint64_t access)
 }
 
 /* Of @handled, what is beneath @fd alone is left, and no execution. */
-static int enter_landlock(int fd, uint64_t handled)
+static int enter_landlock(int fd, uint64_t handled, uint64_t scoped)
 {
-	struct landlock_ruleset_attr attr = { .handled_access_fs = handled };
+	struct ruleset attr = { .fs = handled };
+	size_t len = sizeof(attr.fs);
 	auto_fd int rules = -1, null = -1;
 	int r;
 
 	if (!jail_landlock())
 		return 0;
-	rules = (int)syscall(SYS_landlock_create_ruleset, &attr, sizeof(attr),
-			     0);
+	if (landlock_abi() >= LANDLOCK_ABI_SCOPES) {
+		attr.scoped = scoped;
+		len = sizeof(attr);
+	}
+	rules = (int)syscall(SYS_landlock_create_ruleset, &attr, len, 0);
 	null = open("/dev/null", O_PATH | O_CLOEXEC);
 	if (rules < 0 || null < 0)
 		return -errno;
@@ -89,6 +108,22 @@ static int enter_landlock(int fd, uint64_t handled)
 	r = r < 0 ? r : add_rule(rules, null, LANDLOCK_ACCESS_FS_WRITE_FILE);
 	if (r == 0 && syscall(SYS_landlock_restrict_self, rules, 0) < 0)
 		r = -errno;
+	return r;
+}
+
+/*
+ * libc's opendir() asks what a descriptor is.  No other command: by F_SETOWN
+ * and F_NOTIFY the kernel sends signals to whom one likes.
+ */
+static int allow_fcntl(scmp_filter_ctx ctx)
+{
+	static const unsigned int commands[] = { F_GETFD, F_SETFD, F_GETFL };
+	int r = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(commands) && r == 0; i++)
+		r = seccomp_rule_add(
+			ctx, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1,
+			SCMP_A1(SCMP_CMP_MASKED_EQ, UINT32_MAX, commands[i]));
 	return r;
 }
 
@@ -111,8 +146,6 @@ static int enter_seccomp(void)
 		SCMP_SYS(newfstatat),
 		SCMP_SYS(getdents64),
 		SCMP_SYS(close),
-		/* libc's opendir(). */
-		SCMP_SYS(fcntl),
 		/* The report, and a last word of libc's. */
 		SCMP_SYS(write),
 		SCMP_SYS(exit_group),
@@ -145,6 +178,7 @@ static int enter_seccomp(void)
 
 	for (size_t i = 0; i < ARRAY_LEN(calls) && r == 0; i++)
 		r = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, calls[i], 0);
+	r = r < 0 ? r : allow_fcntl(ctx);
 	r = r < 0 ? r : seccomp_load(ctx);
 	seccomp_release(ctx);
 	return r;
@@ -178,7 +212,7 @@ int jail_narrow(int store_fd, bool caps, struct err *e)
 
 	if (r == 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		r = -errno;
-	r = r < 0 ? r : enter_landlock(store_fd, all_access() & ~reading);
+	r = r < 0 ? r : enter_landlock(store_fd, all_access() & ~reading, 0);
 	return r < 0 ? err_set(e, r, "cannot lock hutch-image in: %s",
 			       strerror(-r))
 		     : 0;
@@ -227,7 +261,8 @@ static int enter(int fd[3])
 	if (!SANITIZED)
 		r = r < 0 ? r : bound(RLIMIT_AS, JAIL_MEMORY);
 	r = r < 0 ? r : drop_rights();
-	r = r < 0 ? r : enter_landlock(fd[1], all_access());
+	r = r < 0 ? r
+		  : enter_landlock(fd[1], all_access(), LANDLOCK_SCOPE_SIGNAL);
 	return r < 0 ? r : enter_seccomp();
 }
 

@@ -125,6 +125,10 @@ FORBIDDEN(a_socket, socket(AF_INET, SOCK_STREAM, 0))
 FORBIDDEN(a_process, fork())
 FORBIDDEN(another_program, execl("/bin/true", "true", NULL))
 FORBIDDEN(a_signal, kill(getppid(), SIGTERM))
+FORBIDDEN(an_owner_of_signals, fcntl(job->tree_fd, F_SETOWN, getppid()))
+FORBIDDEN(a_signal_of_choice, fcntl(job->tree_fd, F_SETSIG, SIGTERM))
+FORBIDDEN(a_notice, fcntl(job->tree_fd, F_NOTIFY, DN_CREATE))
+FORBIDDEN(another_descriptor, fcntl(job->tree_fd, F_DUPFD, 0))
 FORBIDDEN(a_mode, fchmodat(job->tree_fd, "f", 06755, 0))
 FORBIDDEN(an_owner, fchownat(job->tree_fd, "f", 1, 1, 0))
 FORBIDDEN(a_node, mknodat(job->tree_fd, "f", S_IFCHR, 0))
@@ -133,9 +137,19 @@ FORBIDDEN(a_rename, renameat(job->tree_fd, "f", job->tree_fd, "g"))
 
 START_TEST(what_it_is_not_for_ends_it)
 {
-	static jail_fn *const all[] = { a_socket, a_process, another_program,
-					a_signal, a_mode,    an_owner,
-					a_node,   a_symlink, a_rename };
+	static jail_fn *const all[] = { a_socket,
+					a_process,
+					another_program,
+					a_signal,
+					a_mode,
+					an_owner,
+					a_node,
+					a_symlink,
+					a_rename,
+					an_owner_of_signals,
+					a_signal_of_choice,
+					a_notice,
+					another_descriptor };
 
 	for (size_t i = 0; i < ARRAY_LEN(all); i++) {
 		struct err e = { 0 };
