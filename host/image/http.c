@@ -181,6 +181,9 @@ static size_t on_header(char *line, size_t size, size_t n, void *arg)
 
 	if (g->n_headers++ > HTTP_HEADERS_MAX)
 		return 0;
+	/* Another head, behind "100 Continue" say: the one before is void. */
+	if (len >= 5 && memcmp(line, "HTTP/", 5) == 0)
+		*g->ret = (struct http_answer){ 0 };
 	take_header(line, len, "location:", g->ret->location,
 		    sizeof(g->ret->location));
 	take_header(line, len, "www-authenticate:", g->ret->auth,
@@ -240,6 +243,8 @@ static CURLcode set_bounds(struct http *h)
 	CURLcode r = set_long(c, CURLE_OK, CURLOPT_FOLLOWLOCATION, 0);
 
 	r = set_long(c, r, CURLOPT_NOSIGNAL, 1);
+	/* What a proxy says in plain is not the registry's. */
+	r = set_long(c, r, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1);
 	r = set_long(c, r, CURLOPT_CONNECTTIMEOUT, HTTP_CONNECT_S);
 	r = set_long(c, r, CURLOPT_LOW_SPEED_LIMIT, 1);
 	r = set_long(c, r, CURLOPT_LOW_SPEED_TIME, (long)h->idle_s);

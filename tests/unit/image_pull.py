@@ -623,7 +623,7 @@ class Tunnel(threading.Thread):
 
     def __init__(self, port):
         super().__init__(daemon=True)
-        self.to, self.asked = port, []
+        self.to, self.asked, self.more = port, [], b""
         self.sock = socket.create_server(("127.0.0.1", 0))
         self.start()
 
@@ -645,7 +645,7 @@ class Tunnel(threading.Thread):
             head += got
         self.asked.append(head.split()[1].decode())
         s = socket.create_connection(("127.0.0.1", self.to))
-        c.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
+        c.sendall(b"HTTP/1.1 200 OK\r\n" + self.more + b"\r\n")
 
         def copy(a, b):
             try:
@@ -701,6 +701,15 @@ def by_tls(b):
     reg.challenge = 'Bearer realm="https://reg.example/token",service="s"'
     assert b.ok("pull", "--creds", "env:LOGIN", "reg.example/a/b:1")
     assert set(way.asked) == {"reg.example:443", "other.example:443"}
+    # What the proxy says in plain is not taken for what the registry says.
+    way.more = (b'WWW-Authenticate: Bearer realm="https://evil.example/t"\r\n'
+                b"Location: https://evil.example/\r\n")
+    b.ok("prune", "-a")
+    reg.token = reg.challenge = None
+    reg.fault = lambda h, k, body: Registry.send(h, 401, b"") or True
+    way.asked = []
+    refused("does not know")
+    assert set(way.asked) == {"reg.example:443"}, way.asked
     way.sock.close()
 
 
