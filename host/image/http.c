@@ -45,18 +45,29 @@ static bool get_part(CURLU *u, CURLUPart what, unsigned int flags, char *buf,
 	return ok;
 }
 
+/* Also if it is empty, and however long it is. */
+static bool has_part(CURLU *u, CURLUPart what, CURLUcode none)
+{
+	char *s = NULL;
+	CURLUcode c = curl_url_get(u, what, &s, 0);
+
+	curl_free(s);
+	return c != none;
+}
+
 static int read_place(CURLU *u, const char *url, struct http_place *ret,
 		      struct err *e)
 {
 	struct http_place p = { 0 };
-	char scheme[16], user[16];
+	char scheme[16];
 
 	if (!get_part(u, CURLUPART_SCHEME, 0, scheme, sizeof(scheme)) ||
 	    !get_part(u, CURLUPART_HOST, 0, p.host, sizeof(p.host)) ||
 	    !get_part(u, CURLUPART_PORT, CURLU_DEFAULT_PORT, p.port,
 		      sizeof(p.port)))
 		return no_url(url, "it is no URL of a registry", e);
-	if (get_part(u, CURLUPART_USER, 0, user, sizeof(user)))
+	if (has_part(u, CURLUPART_USER, CURLUE_NO_USER) ||
+	    has_part(u, CURLUPART_PASSWORD, CURLUE_NO_PASSWORD))
 		return no_url(url, "a URL with a user in it is refused", e);
 	p.tls = strcmp(scheme, "https") == 0;
 	p.loopback = http_is_loopback(p.host);
