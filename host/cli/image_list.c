@@ -42,8 +42,8 @@ static int add_row(struct table *t, const struct list_opts *o,
 	show_ago(created, i->created_ns);
 	show_size(bytes, i->bytes);
 	r = r < 0 ? r : table_add(t, id);
-	r = r < 0 ? r : table_add(t, created);
-	return r < 0 ? r : table_add(t, bytes);
+	r = r < 0 ? r : table_add(t, i->damaged ? NULL : created);
+	return r < 0 ? r : table_add(t, i->damaged ? NULL : bytes);
 }
 
 /* A line a name; one without a name has a line as well. */
@@ -71,6 +71,10 @@ static int print_table(const struct list_opts *o,
 static int print_list(const struct cli *c, const struct list_opts *o,
 		      struct hutch_image_info *const *list)
 {
+	for (size_t i = 0; list[i]; i++)
+		if (list[i]->damaged)
+			cli_warn("%s; hutch image rm %.*s removes it",
+				 list[i]->damaged, IMAGE_SHORTID, list[i]->id);
 	if (c->json)
 		return image_print_json(list);
 	if (!o->quiet)

@@ -127,7 +127,7 @@ int make_layer(struct make *m, const struct make_blob *b,
 
 bool make_is_there(const struct make_opts *o, const char *id)
 {
-	return faccessat(o->store->id_fd, id, F_OK, 0) == 0;
+	return imagestore_whole(o->store, id);
 }
 
 int make_commit(struct make *m, struct hutch_image_info *info, struct err *e)

@@ -1204,6 +1204,8 @@ struct hutch_image;
  * @stop_signal: As written in the image, or ""
  * @volumes:	Paths, sorted
  * @labels:	"KEY=VALUE", sorted
+ * @damaged:	NULL; else a sentence: what is on record cannot be read, and only
+ *		@id and @names are set
  *
  * All but @id, @created_ns, @bytes and @entries is the image's own word.  Made
  * by the library, which may add fields at the end.
@@ -1226,6 +1228,7 @@ struct hutch_image_info {
 	const char *stop_signal;
 	const char *const *volumes;
 	const char *const *labels;
+	const char *damaged;
 };
 
 /** enum hutch_image_step - What is being done */
@@ -1348,6 +1351,8 @@ HUTCH_API int hutch_image_ref_ok(const char *name);
 /**
  * hutch_image_list() - All images, sorted by name, nameless ones last
  * @ret:	List that ends in NULL; for hutch_image_list_free()
+ *
+ * Those that are damaged are among them: see @damaged.
  *
  * Return: how many, or -errno
  */

@@ -10,10 +10,12 @@
 #include "common/log.h"
 #include "host/lib/dirs.h"
 #include "host/lib/imageinfo.h"
+#include "host/lib/imagenames.h"
 #include "host/lib/imageref.h"
 #include "host/lib/imagestore.h"
 #include "host/lib/imagework.h"
 #include "host/lib/internal.h"
+#include "host/lib/record.h"
 
 #define QUOTE_MAX 120
 #define IDLE_S    60
@@ -238,6 +240,34 @@ void hutch_image_list_free(struct hutch_image_info **list)
 	free(list);
 }
 
+/* All that is known of one whose image.json cannot be read. */
+static int damaged(const struct imagestore *s, const char *id, const char *why,
+		   struct hutch_image_info **ret, struct err *e)
+{
+	AUTO(imageinfo_freep) struct hutch_image_info *i = imageinfo_new();
+	int r;
+
+	if (!i || record_set(&i->id, id) < 0 || record_set(&i->damaged, why) < 0)
+		return err_set(e, -ENOMEM, "no memory");
+	r = imagenames_of(s, id, &i->names, e);
+	if (r == 0)
+		*ret = take_ptr(&i);
+	return r;
+}
+
+/* Return: 0; -ENOENT if it has gone while we look. */
+static int list_one(const struct imagestore *s, const char *id,
+		    struct hutch_image_info **ret, struct err *e)
+{
+	struct err why = { 0 };
+	int r = imagestore_info(s, id, ret, &why);
+
+	if (r == 0 || r == -ENOENT)
+		return r;
+	return r == -ENOMEM ? err_set(e, r, "%s", why.msg)
+			    : damaged(s, id, why.msg, ret, e);
+}
+
 int hutch_image_list(struct hutch *h, struct hutch_image_info ***ret,
 		     struct hutch_err *e)
 {
@@ -256,9 +286,8 @@ int hutch_image_list(struct hutch *h, struct hutch_image_info ***ret,
 	}
 	r = 0;
 	for (size_t i = 0; r == 0 && ids[i]; i++) {
-		r = imagestore_info(&s, ids[i], &list[n], err_of(e));
+		r = list_one(&s, ids[i], &list[n], err_of(e));
 		n += r == 0;
-		/* One may go while we look. */
 		r = r == -ENOENT ? 0 : r;
 	}
 	imagestore_free_ids(ids);
@@ -352,26 +381,17 @@ void hutch_image_close(struct hutch_image *img)
 
 /* ---- Removing ---- */
 
-/* Whether @info has names but @name. */
-static bool has_others(const struct hutch_image_info *info, const char *name)
-{
-	for (size_t i = 0; info->names && info->names[i]; i++)
-		if (strcmp(info->names[i], name) != 0)
-			return true;
-	return false;
-}
-
 static int remove_image(const struct imagestore *s, const char *word,
 			unsigned int flags, struct err *e)
 {
-	AUTO(imageinfo_freep) struct hutch_image_info *info = NULL;
 	char id[HUTCH_IMAGE_ID_LEN + 1], name[HUTCH_IMAGE_REF_MAX + 1];
 	int r = imagestore_find(s, word, id, name, e);
 
-	r = r < 0 ? r : imagestore_info(s, id, &info, e);
+	/* What image.json says is not asked: a damaged one goes as well. */
+	r = r < 0 ? r : imagenames_count(s, id, e);
 	if (r < 0)
 		return r;
-	if (name[0] && has_others(info, name))
+	if (name[0] && r > 1)
 		return imagestore_unname(s, name, e);
 	r = imagestore_drop(s, id, flags & HUTCH_IMAGE_RM_FORCE ? -1 : 1, e);
 	return r < 0 ? r : 1;

@@ -46,6 +46,7 @@ void hutch_image_info_free(struct hutch_image_info *i)
 	record_drop(i->workdir);
 	record_drop(i->user);
 	record_drop(i->stop_signal);
+	record_drop(i->damaged);
 	record_drop_list(i->names);
 	record_drop_list(i->layers);
 	record_drop_list(i->env);

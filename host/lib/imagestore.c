@@ -199,6 +199,49 @@ static int rename_new(int from, const char *a, int to, const char *b)
 		       : 0;
 }
 
+bool imagestore_whole(const struct imagestore *s, const char *id)
+{
+	AUTO(imageinfo_freep) struct hutch_image_info *i = NULL;
+	auto_fd int fd = openat(
+		s->id_fd, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	return fd >= 0 && imageinfo_read(fd, &i, NULL) == 0 &&
+	       strcmp(i->id, id) == 0 &&
+	       faccessat(fd, IMAGESTORE_TREE, F_OK, 0) == 0;
+}
+
+/* The stage becomes what was there, to be removed. */
+static int exchange(const struct imagestore *s, struct imagestore_stage *st,
+		    const char *id)
+{
+	auto_fd int old = lock_dir(s->id_fd, id, LOCK_EX);
+
+	if (old < 0)
+		return old == -EWOULDBLOCK ? -EBUSY : old;
+	if (syscall(SYS_renameat2, s->tmp_fd, st->name, s->id_fd, id,
+		    2u /* EXCHANGE */) < 0)
+		return -errno;
+	(void)close(st->fd);
+	st->fd = take_fd(&old);
+	return 0;
+}
+
+/* Return: 0; 1 if it is there already; -errno. */
+static int put_in_place(const struct imagestore *s, struct imagestore_stage *st,
+			const char *id)
+{
+	int r = rename_new(s->tmp_fd, st->name, s->id_fd, id);
+
+	if (r == -EEXIST || r == -ENOTEMPTY)
+		return imagestore_whole(s, id) ? 1 : exchange(s, st, id);
+	if (r < 0)
+		return r;
+	st->name[0] = '\0';
+	/* From now on it may be used. */
+	(void)flock(st->fd, LOCK_UN);
+	return 0;
+}
+
 int imagestore_commit(const struct imagestore *s, struct imagestore_stage *st,
 		      const char *id, const char *name, struct err *e)
 {
@@ -212,16 +255,12 @@ int imagestore_commit(const struct imagestore *s, struct imagestore_stage *st,
 	lock = lock_store(s, e);
 	if (lock < 0)
 		return lock;
-	r = rename_new(s->tmp_fd, st->name, s->id_fd, id);
-	if (r < 0 && r != -EEXIST && r != -ENOTEMPTY)
+	r = put_in_place(s, st, id);
+	if (r < 0)
 		return err_set(e, r, "cannot move the image to its place: %s",
 			       strerror(-r));
-	if (r == 0) {
-		st->name[0] = '\0';
+	if (r == 0)
 		(void)fsync(s->id_fd);
-		/* From now on it may be used. */
-		(void)flock(st->fd, LOCK_UN);
-	}
 	return imagenames_set(s, name, id, e);
 }
 
@@ -270,6 +309,11 @@ int imagestore_info(const struct imagestore *s, const char *id,
 	if (fd < 0)
 		return no_image(id, e);
 	r = imageinfo_read(fd, &i, e);
+	/* It may have gone while we looked. */
+	if (r == -ENOENT && faccessat(s->id_fd, id, F_OK, 0) < 0)
+		return no_image(id, e);
+	if (r == -ENOENT)
+		r = -EBADMSG;
 	if (r == 0)
 		r = imagenames_of(s, id, &i->names, e);
 	if (r < 0)

@@ -17,6 +17,8 @@
 #ifndef HUTCH_HOST_LIB_IMAGESTORE_H
 #define HUTCH_HOST_LIB_IMAGESTORE_H
 
+#include <stdbool.h>
+
 #include "common/err.h"
 #include "host/lib/hutch.h"
 
@@ -78,9 +80,10 @@ void imagestore_sweep_parts(const struct imagestore *s);
  * imagestore_commit() - The stage becomes image @id, called @name
  * @name:	As imageref_text() writes it
  *
- * If there is such an image, that one gets the name, and the stage is left.
+ * If there is such an image, that one gets the name, and the stage is left.  One
+ * that is damaged is replaced.
  *
- * Return: 0, or -errno with a sentence; then the store is as it was
+ * Return: 0, or -errno with a sentence; -EBUSY if a damaged one is in use
  */
 MUST_CHECK int imagestore_commit(const struct imagestore *s,
 				 struct imagestore_stage *st, const char *id,
@@ -109,7 +112,14 @@ MUST_CHECK int imagestore_find(const struct imagestore *s, const char *word,
 MUST_CHECK int imagestore_use(const struct imagestore *s, const char *id,
 			      struct err *e);
 
-/** imagestore_info() - image.json and names of an image. Return: 0, -ENOENT */
+/** imagestore_whole() - Whether image @id is there, with all it should have */
+bool imagestore_whole(const struct imagestore *s, const char *id);
+
+/**
+ * imagestore_info() - image.json and names of an image
+ *
+ * Return: 0; -ENOENT if there is no such image; -EBADMSG if it is damaged
+ */
 MUST_CHECK int imagestore_info(const struct imagestore *s, const char *id,
 			       struct hutch_image_info **ret, struct err *e);
 

@@ -492,6 +492,46 @@ def killed_on_the_way_leaves_what_the_next_sweeps(b):
 
 
 @test
+def a_damaged_image_is_named_removed_and_replaced(b):
+    data = t.tar(t.entry("f", b"1"))
+
+    def damage(how):
+        b.take(data, "x:1")
+        b.take(t.tar(t.entry("other", b"")), "y:1")
+        i = b.info("x:1")["id"]
+        path = "%s/id/%s/image.json" % (b.images, i)
+        os.unlink(path)
+        if how is not None:
+            with open(path, "wb") as f:
+                f.write(how)
+        return i
+
+    for how in (None, b"", b"{", b'{"version":1}'):
+        i = damage(how)
+        p = b.run("list", "--no-trunc")
+        said = p.stderr.decode()
+        assert p.returncode == 0 and said.count("\n") == 1, p
+        assert "image.json" in said and "image rm " + i[:12] in said, said
+        assert i in p.stdout.decode() and b"y:1" in p.stdout, p.stdout
+        assert [n["names"] for n in json.loads(b.ok("list", "--json"))] == [
+            ["x:1"], ["y:1"]]
+        p = b.run("inspect", "x:1")
+        assert p.returncode == 125 and b"image.json" in p.stderr, p
+        # What comes again takes its place.
+        b.take(data, "z:1")
+        assert b.info("z:1")["names"] == ["x:1", "z:1"]
+        assert b.run("list").stderr == b"" and os.listdir(b.images + "/tmp") == []
+        b.ok("rm", "z:1")
+        for rm in (("rm", "x:1"), ("rm", i[:12]), ("prune", "-a")):
+            damage(how)
+            b.ok(*rm)
+            assert not os.path.exists(b.images + "/id/" + i)
+            assert "x:1" not in os.listdir(b.images + "/name")
+        b.ok("prune", "-a")
+        assert b.left() == []
+
+
+@test
 def names_that_are_none_are_refused(b):
     tar = b.file(t.tar(t.entry("f", b"1")))
     for bad in ["", "A", "a//b", "/a", "a/", "a:", "a:-x", "a@sha256:0",

@@ -196,6 +196,44 @@ START_TEST(a_list_is_sorted_by_name)
 }
 END_TEST
 
+START_TEST(a_damaged_one_is_replaced_unless_it_is_used)
+{
+	struct imagestore s = IMAGESTORE_INIT;
+	struct imagestore_stage st = IMAGESTORE_STAGE_INIT;
+	struct hutch_image_info *i = imageinfo_new();
+	struct host_env v;
+	struct err e = { 0 };
+	int use;
+
+	open_store(&v, &s);
+	put(&s, ID_A, "a:1");
+	ck_assert(imagestore_whole(&s, ID_A));
+	ck_assert(!imagestore_whole(&s, ID_B));
+	use = imagestore_use(&s, ID_A, &e);
+	ck_assert_int_ge(use, 0);
+	ck_assert_int_eq(unlinkat(use, IMAGEINFO_FILE, 0), 0);
+	ck_assert(!imagestore_whole(&s, ID_A));
+	ck_assert_int_eq(record_set(&i->id, ID_A), 0);
+	ck_assert_int_eq(imagestore_stage_new(&s, &st, &e), 0);
+	ck_assert_int_eq(mkdirat(st.fd, IMAGESTORE_TREE, 0700), 0);
+	ck_assert_int_eq(imageinfo_write(st.fd, i, &e), 0);
+	ck_assert_int_eq(imagestore_commit(&s, &st, ID_A, "b:1", &e), -EBUSY);
+	ck_assert(!imagestore_whole(&s, ID_A));
+	(void)close(use);
+	ck_assert_int_eq(imagestore_commit(&s, &st, ID_A, "b:1", &e), 0);
+	ck_assert(imagestore_whole(&s, ID_A));
+	/* It may be used at once; the damaged one goes with the stage. */
+	use = imagestore_use(&s, ID_A, &e);
+	ck_assert_int_ge(use, 0);
+	(void)close(use);
+	ck_assert_int_eq(faccessat(s.tmp_fd, st.name, F_OK, 0), 0);
+	imagestore_stage_close(&s, &st);
+	ck_assert_int_ne(faccessat(s.tmp_fd, st.name, F_OK, 0), 0);
+	hutch_image_info_free(i);
+	close_store(&v, &s);
+}
+END_TEST
+
 START_TEST(options_that_are_none_are_refused)
 {
 	struct hutch_image_import_opts o = HUTCH_IMAGE_IMPORT_OPTS_INIT;
@@ -276,4 +314,5 @@ END_TEST
 CHECK_MAIN("image_store", an_image_in_use_stays,
 	   a_sweep_leaves_what_somebody_holds, names_and_ids_are_found,
 	   a_cut_id_must_be_one_image, a_list_is_sorted_by_name,
+	   a_damaged_one_is_replaced_unless_it_is_used,
 	   options_that_are_none_are_refused, lines_of_the_helper_are_checked)
