@@ -247,7 +247,8 @@ static int damaged(const struct imagestore *s, const char *id, const char *why,
 	AUTO(imageinfo_freep) struct hutch_image_info *i = imageinfo_new();
 	int r;
 
-	if (!i || record_set(&i->id, id) < 0 || record_set(&i->damaged, why) < 0)
+	if (!i || record_set(&i->id, id) < 0 ||
+	    record_set(&i->damaged, why) < 0)
 		return err_set(e, -ENOMEM, "no memory");
 	r = imagenames_of(s, id, &i->names, e);
 	if (r == 0)
@@ -394,6 +395,9 @@ static int remove_image(const struct imagestore *s, const char *word,
 	if (name[0] && r > 1)
 		return imagestore_unname(s, name, e);
 	r = imagestore_drop(s, id, flags & HUTCH_IMAGE_RM_FORCE ? -1 : 1, e);
+	/* A name of what is not there goes all the same. */
+	if (r == -ENOENT && name[0])
+		r = imagestore_unname(s, name, e);
 	return r < 0 ? r : 1;
 }
 
@@ -438,6 +442,7 @@ int hutch_image_prune(struct hutch *h, unsigned int flags,
 		return all;
 	imagestore_sweep(&s);
 	imagestore_sweep_parts(&s);
+	imagestore_sweep_names(&s);
 	for (int i = 0; list && i < all; i++) {
 		struct hutch_image_info *info = list[i];
 

@@ -186,6 +186,22 @@ int imagenames_forget(const struct imagestore *s, const char *id, struct err *e)
 	return each_name(s, forget_one, &f, e);
 }
 
+static int sweep_one(const struct imagestore *s, const char *file,
+		     const char *id, void *arg)
+{
+	(void)arg;
+	if (faccessat(s->id_fd, id, F_OK, 0) < 0 && errno == ENOENT)
+		(void)unlinkat(s->name_fd, file, 0);
+	return 0;
+}
+
+void imagenames_sweep(const struct imagestore *s)
+{
+	/* What cannot be read now is for the next. */
+	if (each_name(s, sweep_one, NULL, NULL) < 0)
+		return;
+}
+
 int imagestore_unname(const struct imagestore *s, const char *name,
 		      struct err *e)
 {

@@ -21,6 +21,9 @@ MUST_CHECK int imagenames_of(const struct imagestore *s, const char *id,
 MUST_CHECK int imagenames_count(const struct imagestore *s, const char *id,
 				struct err *e);
 
+/** imagenames_sweep() - Take away names of images that are not there */
+void imagenames_sweep(const struct imagestore *s);
+
 /** imagenames_forget() - Take away all names of @id */
 MUST_CHECK int imagenames_forget(const struct imagestore *s, const char *id,
 				 struct err *e);

@@ -190,6 +190,14 @@ void imagestore_sweep_parts(const struct imagestore *s)
 	(void)closedir(d);
 }
 
+void imagestore_sweep_names(const struct imagestore *s)
+{
+	auto_fd int lock = lock_store(s, NULL);
+
+	if (lock >= 0)
+		imagenames_sweep(s);
+}
+
 /* ---- Images ---- */
 
 static int rename_new(int from, const char *a, int to, const char *b)
@@ -389,16 +397,21 @@ int imagestore_drop(const struct imagestore *s, const char *id, int max_names,
 			    "image %.*s has several names: remove it with -f, "
 			    "or one of its names",
 			    IMAGESTORE_SHORTID, id);
-	startopts_hex(gone.name, IMAGESTORE_STAGE);
-	r = n < 0 ? n : rename_new(s->id_fd, id, s->tmp_fd, gone.name);
+	/* Names first: one must never lead nowhere, whatever ends us. */
+	r = n < 0 ? n : imagenames_forget(s, id, e);
 	if (r < 0) {
 		(void)close(gone.fd);
-		return n < 0 ? n
-			     : err_set(e, r, "cannot remove image %.*s: %s",
-				       IMAGESTORE_SHORTID, id, strerror(-r));
+		return r;
 	}
-	r = imagenames_forget(s, id, e);
+	(void)fsync(s->name_fd);
+	startopts_hex(gone.name, IMAGESTORE_STAGE);
+	r = rename_new(s->id_fd, id, s->tmp_fd, gone.name);
+	if (r < 0) {
+		(void)close(gone.fd);
+		return err_set(e, r, "cannot remove image %.*s: %s",
+			       IMAGESTORE_SHORTID, id, strerror(-r));
+	}
 	(void)close(take_fd(&lock));
 	imagestore_stage_close(s, &gone);
-	return r;
+	return 0;
 }

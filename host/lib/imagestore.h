@@ -9,8 +9,8 @@
  *	images/part/		blobs that a registry has sent a part of
  *
  * How it works.  An image is made in tmp/, synced, and moved to id/ by one
- * rename; a name is a file, replaced by rename.  To remove an image is to move
- * it to tmp/ first.  Whoever makes or removes holds the folder in tmp/ locked,
+ * rename; a name is a file, replaced by rename.  To remove an image is to take
+ * its names away, then to move it to tmp/.  Whoever makes or removes holds the folder in tmp/ locked,
  * so one that is not locked was left by a crash, and the next who comes by
  * sweeps it away.  An image's own lock is taken shared by those who use it.
  */
@@ -75,6 +75,9 @@ void imagestore_sweep(const struct imagestore *s);
 
 /** imagestore_sweep_parts() - The same for parts of blobs */
 void imagestore_sweep_parts(const struct imagestore *s);
+
+/** imagestore_sweep_names() - Take away names whose image is not there */
+void imagestore_sweep_names(const struct imagestore *s);
 
 /**
  * imagestore_commit() - The stage becomes image @id, called @name

@@ -532,6 +532,20 @@ def a_damaged_image_is_named_removed_and_replaced(b):
 
 
 @test
+def a_name_that_leads_nowhere_goes(b):
+    data = t.tar(t.entry("f", b"1"))
+    for heal in (("rm", "x:1"), ("prune",)):
+        b.take(data, "x:1")
+        shutil.rmtree("%s/id/%s" % (b.images, b.info("x:1")["id"]))
+        assert "x:1" in os.listdir(b.images + "/name")
+        b.take(t.tar(t.entry("g", b"2")), "y:1")
+        b.ok(*heal)
+        assert os.listdir(b.images + "/name") == ["y:1"]
+    b.ok("prune", "-a")
+    assert b.left() == []
+
+
+@test
 def names_that_are_none_are_refused(b):
     tar = b.file(t.tar(t.entry("f", b"1")))
     for bad in ["", "A", "a//b", "/a", "a/", "a:", "a:-x", "a@sha256:0",

@@ -234,6 +234,31 @@ START_TEST(a_damaged_one_is_replaced_unless_it_is_used)
 }
 END_TEST
 
+/* One that cannot be moved: tmp/ is no folder of this file system's. */
+START_TEST(names_go_before_what_they_lead_to)
+{
+	struct imagestore s = IMAGESTORE_INIT;
+	char id[HUTCH_IMAGE_ID_LEN + 1];
+	struct host_env v;
+	struct err e = { 0 };
+	int tmp;
+
+	open_store(&v, &s);
+	put(&s, ID_A, "a:1");
+	tmp = s.tmp_fd;
+	s.tmp_fd = open("/proc/self", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	ck_assert_int_ge(s.tmp_fd, 0);
+	ck_assert_int_lt(imagestore_drop(&s, ID_A, 1, &e), 0);
+	(void)close(s.tmp_fd);
+	s.tmp_fd = tmp;
+	/* Never the other way round. */
+	ck_assert_int_eq(imagestore_find(&s, "a:1", id, NULL, &e), -ENOENT);
+	ck_assert(imagestore_whole(&s, ID_A));
+	ck_assert_int_eq(imagestore_drop(&s, ID_A, 0, &e), 0);
+	close_store(&v, &s);
+}
+END_TEST
+
 START_TEST(options_that_are_none_are_refused)
 {
 	struct hutch_image_import_opts o = HUTCH_IMAGE_IMPORT_OPTS_INIT;
@@ -315,4 +340,5 @@ CHECK_MAIN("image_store", an_image_in_use_stays,
 	   a_sweep_leaves_what_somebody_holds, names_and_ids_are_found,
 	   a_cut_id_must_be_one_image, a_list_is_sorted_by_name,
 	   a_damaged_one_is_replaced_unless_it_is_used,
-	   options_that_are_none_are_refused, lines_of_the_helper_are_checked)
+	   names_go_before_what_they_lead_to, options_that_are_none_are_refused,
+	   lines_of_the_helper_are_checked)
