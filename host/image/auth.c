@@ -9,6 +9,7 @@
 
 #include "host/image/auth.h"
 #include "host/lib/imageref.h"
+#include "host/lib/imagework.h"
 
 #define HUB_OLD "https://index.docker.io/v1/"
 
@@ -41,15 +42,15 @@ static const char *read_value(const char *s, char *buf, size_t cap)
 	for (; quoted ? *s && *s != '"' : is_token(*s); s++) {
 		if (quoted && *s == '\\' && s[1])
 			s++;
-		/* What goes into a URL or a header may have no controls. */
-		if (n + 1 >= cap || (unsigned char)*s < ' ' || *s == 0x7f)
+		if (n + 1 >= cap)
 			return NULL;
 		buf[n++] = *s;
 	}
 	if (quoted && *s != '"')
 		return NULL;
 	buf[n] = '\0';
-	return s + quoted;
+	/* What goes into a URL or a header may have no controls. */
+	return imagework_clean(buf) ? s + quoted : NULL;
 }
 
 /* One "NAME=VALUE". Return: what follows, or NULL. */

@@ -127,6 +127,7 @@ static int read_all(int fd, const char *name, char **ret, size_t *ret_len,
 		    struct err *e)
 {
 	auto_free char *buf = malloc(HUTCH_IMAGE_CONFIG_MAX + 1u);
+	char q[TREE_QUOTE_MAX];
 	ssize_t n;
 
 	if (!buf)
@@ -136,7 +137,7 @@ static int read_all(int fd, const char *name, char **ret, size_t *ret_len,
 		return failed(name, (int)n, e);
 	if (n > (ssize_t)HUTCH_IMAGE_CONFIG_MAX)
 		return err_set(e, -E2BIG, "'%s' in it has more than %u bytes",
-			       name, HUTCH_IMAGE_CONFIG_MAX);
+			       tree_quote(name, q), HUTCH_IMAGE_CONFIG_MAX);
 	buf[n] = '\0';
 	*ret = take_ptr(&buf);
 	*ret_len = (size_t)n;

@@ -59,11 +59,34 @@ static int on_failed(const char *s, struct err *e)
 	return err_set(e, -(int)code, "%s", s);
 }
 
+/* What the bytes at @s begin that a terminal obeys. */
+static bool is_control(const uint8_t *s)
+{
+	if (*s < ' ' || *s == 0x7f)
+		return true;
+	/* C1: U+0080 to U+009F. */
+	if (s[0] == 0xc2)
+		return s[1] >= 0x80 && s[1] <= 0x9f;
+	/* Those that turn the direction: U+202A to 202E, U+2066 to 2069. */
+	if (s[0] != 0xe2)
+		return false;
+	return (s[1] == 0x80 && s[2] >= 0xaa && s[2] <= 0xae) ||
+	       (s[1] == 0x81 && s[2] >= 0xa6 && s[2] <= 0xa9);
+}
+
 bool imagework_clean(const char *s)
 {
-	for (; *s; s++)
-		if ((unsigned char)*s < ' ' || *s == 0x7f)
+	uint8_t before = 0;
+
+	for (; *s; s++) {
+		uint8_t c = (uint8_t)*s;
+
+		/* C1 of eight bits, where no character of more goes on. */
+		if (is_control((const uint8_t *)s) ||
+		    (c >= 0x80 && c <= 0x9f && before < 0x80))
 			return false;
+		before = c;
+	}
 	return true;
 }
 

@@ -50,7 +50,7 @@ struct imagework {
 	void *progress_arg;
 };
 
-/** imagework_clean() - Whether @s has no control characters of ASCII */
+/** imagework_clean() - Whether @s has no control characters, and turns no text */
 bool imagework_clean(const char *s);
 
 /**

@@ -17,9 +17,9 @@
 
 #include "host/lib/hutch.h"
 
-#define WARM_UP    20
-#define SINGLES    9
-#define PAUSE_US   50000
+#define WARM_UP  20
+#define SINGLES  9
+#define PAUSE_US 50000
 /* (The head of busybox counts its bytes one by one.) */
 #define BULK_SHELL "dd if=/dev/zero bs=65536 count=64 2>/dev/null"
 

@@ -853,6 +853,14 @@ def refused_saved_archive_that_leads_out(b):
 
 
 @test
+def refused_name_of_a_config_is_escaped(b):
+    doc = [{"Config": "a\u202e\u0085b", "Layers": []}]
+    b.refused(t.tar(t.entry("manifest.json", t.dump(doc)),
+                    t.entry("a\u202e\u0085b", bytes(5 << 20))),
+              "'a\\xe2\\x80\\xae\\xc2\\x85b'|more than 4194304")
+
+
+@test
 def refused_sources_that_are_none(b):
     b.refused(b.top + "/none", "cannot open|No such file")
     b.refused(b.folder(), "no OCI layout")

@@ -48,6 +48,9 @@ START_TEST(challenges_that_are_none)
 		"Bearer =x",
 		"Bearer realm=\"\"",
 		"Bearer realm=\"a\nb\"",
+		"Bearer realm=\"a\177b\"",
+		"Bearer realm=\"a\302\205b\"",
+		"Bearer realm=\"a\342\200\256b\"",
 		"Bearer realm=http://h",
 		"Bearer realm=\"x\\",
 	};

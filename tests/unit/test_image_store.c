@@ -319,6 +319,12 @@ START_TEST(lines_of_the_helper_are_checked)
 		("image ../" ID_A),
 		("other " ID_A),
 		"failed 5 \033[31m",
+		"failed 5 a\177",
+		"failed 5 \302\2332J",
+		"failed 5 a\2332J",
+		"failed 5 a\342\200\256b",
+		"failed 5 a\342\201\246b",
+		"step 2 1 2 a\302\205",
 	};
 	char id[HUTCH_IMAGE_ID_LEN + 1] = "";
 	struct err e = { 0 };
@@ -329,6 +335,9 @@ START_TEST(lines_of_the_helper_are_checked)
 	}
 	ck_assert_int_eq(line("step 3 5 7 two words", id, &e), 0);
 	ck_assert_str_eq(stepped, "3 two words 5 7");
+	/* Letters that have such bytes in them. */
+	ck_assert_int_eq(line("failed 2 \303\233 \342\200\246", id, &e), -2);
+	ck_assert_str_eq(e.msg, "\303\233 \342\200\246");
 	ck_assert_int_eq(line("failed 2 two words", id, &e), -2);
 	ck_assert_str_eq(e.msg, "two words");
 	ck_assert_int_eq(line("image " ID_A, id, &e), 1);
