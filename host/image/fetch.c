@@ -133,6 +133,7 @@ int fetch_document(struct registry *r, const struct oci_desc *desc, char **ret,
  * @have:	Bytes that are in the file, and in @sha
  * @began:	The first bytes of this answer have been looked at
  * @told:	Progress was told so far
+ * @wrong:	What came is not what was asked for
  */
 struct blob {
 	const struct oci_desc *d;
@@ -143,6 +144,7 @@ struct blob {
 	uint64_t have;
 	uint64_t told;
 	bool began;
+	bool wrong;
 };
 
 static int start_over(struct blob *b, struct err *e)
@@ -162,7 +164,8 @@ static int begin(struct blob *b, struct err *e)
 	b->began = true;
 	if (b->got.status == 206 && b->got.from == b->have)
 		return 0;
-	if (b->got.status == 206)
+	b->wrong = b->got.status == 206;
+	if (b->wrong)
 		return err_set(e, -EPROTO,
 			       "the registry sends another part of %s than was "
 			       "asked for",
@@ -177,7 +180,8 @@ static int take_blob(void *arg, const void *p, size_t len, struct err *e)
 
 	if (n < 0)
 		return n;
-	if (len > b->d->size - b->have)
+	b->wrong = len > b->d->size - b->have;
+	if (b->wrong)
 		return err_set(e, -EBADMSG,
 			       "%s has more bytes than the %llu it should have",
 			       b->d->digest, (unsigned long long)b->d->size);
@@ -223,7 +227,8 @@ static int try_once(struct registry *r, struct blob *b, struct err *e)
 	if (n == -ERANGE && b->have)
 		return start_over(b, e) < 0 ? -EIO : 1;
 	if (n < 0)
-		return b->got.broken ? 1 : n;
+		/* A registry that is started anew is back in a moment. */
+		return b->got.broken || n == -EHOSTUNREACH ? 1 : n;
 	if (b->have < b->d->size) {
 		(void)err_set(e, -EIO,
 			      "%s has %llu bytes, and should have %llu",
@@ -306,7 +311,7 @@ int fetch_blob(struct registry *r, const struct imagestore *s,
 	n = n < 0 ? n : all_of_it(r, &b, e);
 	if (n < 0) {
 		/* What is wrong for good is not kept to be wrong again. */
-		if (n != -EIO)
+		if (b.wrong)
 			fetch_forget(s, d);
 		return n;
 	}

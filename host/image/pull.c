@@ -147,7 +147,8 @@ static int get_layers(struct pulling *pl, const struct oci_manifest *m,
 					     info->layers[i] };
 
 		r = fd < 0 ? fd : make_layer(&pl->m, &b, NULL, e);
-		if (fd >= 0)
+		/* Room that was missing may be there the next time. */
+		if (fd >= 0 && (r == 0 || r == -EBADMSG || r == -EPERM))
 			fetch_forget(pl->o->store, d);
 	}
 	return r;

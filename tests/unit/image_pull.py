@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import traceback
 import urllib.parse
 
@@ -330,6 +331,54 @@ def and_so_it_is_by_the_next_call(b):
     assert b.pull(reg)[1] == ["big", "f", "g"]
     starts = [s[2] for s in reg.seen if t.digest(img.layers[0]) in s[0]]
     assert starts == ["bytes=50000-"], starts
+
+
+def gone_on_with(b, reg, img, start):
+    reg.fault, reg.seen = None, []
+    assert b.pull(reg)[1] == ["big", "f", "g"]
+    starts = [s[2] for s in reg.seen if t.digest(img.layers[0]) in s[0]]
+    assert starts == start, starts
+    b.ok("prune", "-a")
+
+
+@test
+def a_part_stays_when_the_registry_does_not_let_us(b):
+    reg, img = b.registry(), image()
+    reg.put(img)
+    for status, want in ((401, "does not know"), (403, "let us have"),
+                         (429, "429"), (500, "HTTP 500"), (404, "has no")):
+        once = cut(1, 50000)
+        reg.fault = lambda h, kind, body, s=status, once=once: \
+            kind == "blobs" and len(body) > 100000 and (
+                once(h, kind, body) or Registry.send(h, s, b"") or True)
+        b.refused(reg, want, part=1)
+        gone_on_with(b, reg, img, ["bytes=50000-"])
+
+
+@test
+def a_part_stays_when_the_registry_goes_away(b):
+    reg, img = b.registry(), image()
+    reg.put(img)
+    once = cut(1, 50000)
+
+    def fault(h, kind, body):
+        if kind == "blobs" and len(body) > 100000:
+            reg.close()
+            return once(h, kind, body)
+        return False
+    reg.fault = fault
+    start = time.monotonic()
+    b.refused(reg, "cannot reach", part=1)
+    # It is asked again, with a pause before each but the first.
+    assert time.monotonic() - start >= 4
+
+
+@test
+def a_layer_stays_that_was_not_unpacked_for_want_of_room(b):
+    reg, img = b.registry(), image()
+    reg.put(img)
+    b.refused(reg, "more than 1 entries", "--max-files", "1", part=1)
+    gone_on_with(b, reg, img, [])
 
 
 @test
