@@ -243,12 +243,9 @@ static bool is_saved(const struct source *s)
 {
 	auto_free char *doc = NULL;
 	size_t len = 0;
-	struct oci_saved sv = { 0 };
 	int r = source_read(s, "manifest.json", &doc, &len, NULL);
 
-	r = r < 0 ? r : oci_saved(doc, len, NULL, &sv, NULL);
-	oci_saved_done(&sv);
-	return r == 0 || r == -ENOTUNIQ;
+	return r == -E2BIG || (r == 0 && oci_is_saved(doc, len));
 }
 
 static int from_folder(struct import *im, int fd, struct err *e)

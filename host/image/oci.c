@@ -218,6 +218,20 @@ static bool is_tagged(const json_t *m, const char *pick)
 	return false;
 }
 
+bool oci_is_saved(const char *json, size_t len)
+{
+	auto_json json_t *j = NULL;
+	const json_t *m;
+	size_t i;
+
+	if (load(json, len, &j, NULL) < 0)
+		return true;
+	json_array_foreach(j, i, m) if (*text_of(m, "Config") &&
+					json_is_array(json_object_get(
+						m, "Layers"))) return true;
+	return false;
+}
+
 static int read_saved(const json_t *m, struct oci_saved *ret, struct err *e)
 {
 	struct oci_saved s = { 0 };

@@ -71,6 +71,14 @@ MUST_CHECK int oci_manifest(const char *json, size_t len,
 MUST_CHECK int oci_config(const char *json, size_t len,
 			  struct hutch_image_info **ret, struct err *e);
 
+/**
+ * oci_is_saved() - Whether a manifest.json is that of docker save
+ *
+ * One that is no JSON is: better it is refused than what is around it taken for
+ * a root.
+ */
+bool oci_is_saved(const char *json, size_t len);
+
 /** oci_saved() - manifest.json. Return: as oci_pick(), @ret for oci_saved_done()
  */
 MUST_CHECK int oci_saved(const char *json, size_t len, const char *pick,

@@ -861,6 +861,21 @@ def refused_name_of_a_config_is_escaped(b):
 
 
 @test
+def refused_saved_archives_that_are_none(b):
+    img = three()
+    saved = img.docker_save
+    many = ["%064x/layer.tar" % i for i in range(257)]
+    for head, want in (
+            (saved(Layers=many)[0], "docker save|more than 256 layers"),
+            (saved(Layers=[1])[0], "docker save|no name"),
+            (saved(more=["x" * 1000] * 5000)[0], "docker save|more than 4194304"),
+            (t.entry("manifest.json", t.dump([{}])[:-1]), "docker save|not JSON"),
+            (t.entry("manifest.json", b""), "docker save|not JSON")):
+        parts = [head] + saved()[1:]
+        b.refused(t.tar(*parts), want)
+
+
+@test
 def refused_sources_that_are_none(b):
     b.refused(b.top + "/none", "cannot open|No such file")
     b.refused(b.folder(), "no OCI layout")
