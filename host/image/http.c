@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <time.h>
 
 #include "common/log.h"
 #include "host/image/http.h"
@@ -151,13 +152,22 @@ void http_close(struct http *h)
 	h->curl = NULL;
 }
 
-/** struct get - One GET under way */
+/**
+ * struct get - One GET under way
+ * @others:	Bytes of a body that nobody wants
+ * @until:	Seconds of the monotonic clock: no longer such a body is read
+ * @ended:	We have ended the answer, which is as good as whole
+ */
 struct get {
 	const struct http_ask *ask;
 	struct http_answer *ret;
 	struct err *e;
 	CURL *curl;
 	unsigned int n_headers;
+	unsigned int idle_s;
+	size_t others;
+	time_t until;
+	bool ended;
 	int sunk;
 };
 
@@ -209,6 +219,19 @@ static size_t on_header(char *line, size_t size, size_t n, void *arg)
 	return len;
 }
 
+/* A small one is read to its end, so that the connection can be kept. */
+static size_t skip_body(struct get *g, size_t len)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	if (g->others == 0)
+		g->until = now.tv_sec + (time_t)g->idle_s;
+	g->others += len;
+	g->ended = g->others > HTTP_OTHER_MAX || now.tv_sec > g->until;
+	return g->ended ? 0 : len;
+}
+
 static size_t on_body(char *p, size_t size, size_t n, void *arg)
 {
 	struct get *g = arg;
@@ -217,7 +240,7 @@ static size_t on_body(char *p, size_t size, size_t n, void *arg)
 	(void)curl_easy_getinfo(g->curl, CURLINFO_RESPONSE_CODE, &status);
 	g->ret->status = status;
 	if (status != 200 && status != 206)
-		return size * n;
+		return skip_body(g, size * n);
 	g->sunk = g->ask->sink(g->ask->arg, p, size * n, g->e);
 	return g->sunk < 0 ? 0 : size * n;
 }
@@ -304,6 +327,8 @@ static int outcome(const struct get *g, CURLcode c, const char *host,
 
 	if (g->sunk < 0)
 		return g->sunk;
+	if (g->ended)
+		return 0;
 	switch (c) {
 	case CURLE_OK:
 		return 0;
@@ -332,7 +357,11 @@ static int outcome(const struct get *g, CURLcode c, const char *host,
 int http_get(struct http *h, const struct http_ask *ask,
 	     struct http_answer *ret, struct err *e)
 {
-	struct get g = { .ask = ask, .ret = ret, .e = e, .curl = h->curl };
+	struct get g = { .ask = ask,
+			 .ret = ret,
+			 .e = e,
+			 .curl = h->curl,
+			 .idle_s = h->idle_s };
 	struct curl_slist *headers = NULL;
 	struct http_place p = { 0 };
 	bool ok = true;

@@ -18,6 +18,7 @@
 #define HTTP_URL_MAX     4095
 #define HTTP_CONNECT_S   30
 #define HTTP_HEADERS_MAX 128
+#define HTTP_OTHER_MAX   65536 /* bytes of a body that nobody wants */
 
 /** Takes body bytes. Return: 0, or -errno to end it, with a sentence */
 typedef int http_sink(void *arg, const void *p, size_t len, struct err *e);
@@ -27,7 +28,8 @@ typedef int http_sink(void *arg, const void *p, size_t len, struct err *e);
  * @accept:	Media types, or NULL
  * @auth:	Value of Authorization, or NULL
  * @from:	First byte wanted; 0: all
- * @sink:	Called for the body of an answer 200 or 206 only
+ * @sink:	Called for the body of an answer 200 or 206 only; another ends after
+ *		HTTP_OTHER_MAX bytes or the idle time
  */
 struct http_ask {
 	const char *url;

@@ -547,6 +547,27 @@ def lengths_that_are_not_as_said(b):
 
 
 @test
+def bodies_that_nobody_wants_and_that_do_not_end(b):
+    reg = b.registry()
+    reg.put(image())
+
+    def endless(status, data, pause):
+        def fault(h, kind, body):
+            h.send_response(status)
+            h.send_header("Connection", "close")
+            h.end_headers()
+            while True:
+                h.wfile.write(data)
+                time.sleep(pause)
+        return fault
+    for status, want in ((404, "has no manifests/1"), (500, "HTTP 500")):
+        reg.fault = endless(status, bytes(4096), 0)
+        b.refused(reg, want)
+        reg.fault = endless(status, b"x", 0.2)
+        b.refused(reg, want, "--max-idle", "1s")
+
+
+@test
 def what_it_sends_is_as_hostile_as_a_file(b):
     reg = b.registry()
     reg.put(t.Image(t.tar(t.entry("../x", b""))))
