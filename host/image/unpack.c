@@ -328,16 +328,37 @@ static int one_entry(struct unpack *u, struct archive_entry *ae, bool whiteouts,
 	return is_wh ? 0 : put_entry(u, ae, &p, name, e);
 }
 
+/* To the end of an entry; @ret_at is where that is. */
+static int skip_rest(struct unpack *u, la_int64_t *ret_at, struct err *e)
+{
+	if (archive_read_data_skip(u->a) < ARCHIVE_WARN)
+		return failed(u, NULL, e);
+	*ret_at = archive_filter_bytes(u->a, 0);
+	return 0;
+}
+
+/* libarchive takes the end of the bytes for that of the tar as well. */
+static int check_end(struct unpack *u, la_int64_t at, struct err *e)
+{
+	if (!u->job->want_end || at == 0 || archive_filter_bytes(u->a, 0) > at)
+		return 0;
+	return err_set(
+		e, -EBADMSG,
+		"the tar is damaged: it ends without the zero block that "
+		"ends a tar");
+}
+
 static int all_entries(struct unpack *u, bool whiteouts, struct err *e)
 {
 	struct archive_entry *ae;
 	uint64_t n = u->job->used_entries;
+	la_int64_t at = 0;
 	int r;
 
 	for (;;) {
 		r = archive_read_next_header(u->a, &ae);
 		if (r == ARCHIVE_EOF)
-			return 0;
+			return check_end(u, at, e);
 		/* A warning is about what is ours to check. */
 		if (r != ARCHIVE_OK && r != ARCHIVE_WARN)
 			return failed(u, NULL, e);
@@ -347,6 +368,7 @@ static int all_entries(struct unpack *u, bool whiteouts, struct err *e)
 				       "there are more than %llu entries",
 				       (unsigned long long)u->job->max_entries);
 		r = one_entry(u, ae, whiteouts, e);
+		r = r < 0 ? r : skip_rest(u, &at, e);
 		if (r < 0)
 			return r;
 	}

@@ -20,6 +20,8 @@
  * @src_fd:	The tar; read from its beginning, so it must be seekable
  * @tree_fd:	Folder in the mapped layout
  * @upper:	There are layers below
+ * @want_end:	No digest will tell that it was cut: want the zero block that
+ *		ends a tar
  * @max_bytes:	Of files' contents
  * @max_entries: Files and all else
  * @used_bytes:	Of @max_bytes, by the layers below
@@ -29,6 +31,7 @@ struct unpack_job {
 	int src_fd;
 	int tree_fd;
 	bool upper;
+	bool want_end;
 	uint64_t max_bytes;
 	uint64_t max_entries;
 	uint64_t used_bytes;

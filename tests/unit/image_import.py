@@ -166,6 +166,14 @@ def each_compression_is_known_by_its_bytes(b):
 
 
 @test
+def one_zero_block_is_the_end_of_a_tar(b):
+    for n, data in enumerate((b"", b"1", bytes(2048))):
+        name = "x%d" % n
+        tree = b.take(t.raw(b"f", data) + t.END[:512], name)
+        assert read(tree + "/f") == data
+
+
+@test
 def through_a_pipe(b):
     data = t.PACK["gzip"](t.tar(t.entry("f", b"1")))
     assert b.ok("import", "-", "p:1", stdin=data) == "p:1\n"
@@ -649,6 +657,10 @@ tar_of("cut_gzip", "damaged|runcated", lambda: t.PACK["gzip"](
     t.tar(t.entry("f", os.urandom(100000))))[:50000])
 tar_of("cut_tar", "damaged|runcated",
        lambda: t.tar(t.entry("f", bytes(100000)))[:50000])
+for n, data in (("file", t.raw(b"f", b"1")), ("zeros", t.raw(b"f", bytes(2048))),
+                ("nothing", t.raw(b"f")),
+                ("gzip", t.PACK["gzip"](t.raw(b"f", b"1")))):
+    tar_of("cut_behind_" + n, "without the zero block", data)
 tar_of("cut_header", "damaged", lambda: t.tar(*GOOD)[:700])
 tar_of("cut_zstd", "damaged", lambda: t.zstd(
     t.tar(t.entry("f", os.urandom(300000))))[:150000])
