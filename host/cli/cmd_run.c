@@ -33,8 +33,8 @@ static int refuse_image(const struct cli *c, const struct opt_words *w)
 	(void)text_show(word, sizeof(word),
 			w->rest[cmd] ? w->rest[cmd] : "COMMAND", QUOTE_COLS);
 	return cli_usage(c,
-			 "'%s' stands where an image would, and there are no "
-			 "images yet: write hutch run -- %s%s",
+			 "'%s' stands where an image would, and VMs do not "
+			 "start from images yet: write hutch run -- %s%s",
 			 image, word,
 			 w->rest[cmd] && w->rest[cmd + 1] ? " ..." : "");
 }

@@ -69,6 +69,18 @@ START_TEST(kill_refuses_what_makes_no_sense)
 }
 END_TEST
 
+START_TEST(run_does_not_start_from_images)
+{
+	fake_vm_set(&nothing);
+	REFUSED("'alpine' stands where an image would, and VMs do not start "
+		"from images yet: write hutch run -- sh ...",
+		"run", "alpine", "--", "sh", "-c");
+	REFUSED("'alpine' stands where an image would, and VMs do not start "
+		"from images yet: write hutch run -- alpine",
+		"run", "alpine");
+}
+END_TEST
+
 START_TEST(kill_that_fails_says_so_for_each)
 {
 	const struct fake_vm vm = { .error = -ESRCH };
@@ -380,8 +392,9 @@ START_TEST(ids_of_a_guest_do_a_terminal_no_harm)
 END_TEST
 
 CHECK_MAIN("cli_verbs", kill_of_a_name_is_the_vm, kill_of_a_process_is_its_tree,
-	   kill_refuses_what_makes_no_sense, kill_that_fails_says_so_for_each,
-	   drop_takes_several, detached_exec_prints_the_id,
+	   run_does_not_start_from_images, kill_refuses_what_makes_no_sense,
+	   kill_that_fails_says_so_for_each, drop_takes_several,
+	   detached_exec_prints_the_id,
 	   detached_exec_that_cannot_start_is_no_success,
 	   guest_whose_errno_is_a_time_out_has_ended_no_command,
 	   exec_refuses_limits_that_are_none, start_passes_on_what_it_was_told,
