@@ -148,6 +148,68 @@ START_TEST(folder_that_the_host_moved_out_is_out_of_reach)
 }
 END_TEST
 
+START_TEST(file_that_the_host_moved_out_is_not_changed)
+{
+	const struct fuse_setattr_in mode = { .valid = FATTR_MODE,
+					      .mode = 0777 };
+	const struct fuse_setattr_in times = { .valid = FATTR_MTIME,
+					       .mtime = 1 };
+	struct fuse_attr attr;
+	struct fuse_kit k;
+	struct stat st;
+	uint64_t node, fh;
+
+	fk_init(&k, NULL);
+	fk_host_file(&k, "f", "one");
+	node = fk_at(&k, "f");
+	ck_assert_int_eq(fchmodat(k.fd, "f", 0600, 0), 0);
+	ck_assert_int_eq(renameat(k.fd, "f", k.top_fd, "out"), 0);
+	ck_assert_int_eq(fk_setattr(&k, node, &mode, &attr), -ESTALE);
+	ck_assert_int_eq(fk_setattr(&k, node, &times, &attr), -ESTALE);
+	ck_assert_int_eq(fk_setxattr(&k, node, "user.a", "1", 1, 0), -ESTALE);
+	ck_assert_int_eq(fk_link(&k, node, ROOT, "back"), -ESTALE);
+	ck_assert_int_eq(fstatat(k.top_fd, "out", &st, 0), 0);
+	ck_assert_uint_eq(st.st_mode & 07777, 0600);
+	ck_assert_int_ne(st.st_mtime, 1);
+	ck_assert_uint_eq(st.st_nlink, 1);
+
+	/* What the guest has open goes on, but gets no name from outside. */
+	ck_assert_int_eq(renameat(k.top_fd, "out", k.fd, "f"), 0);
+	ck_assert_int_eq(fk_open(&k, node, O_RDWR), 0);
+	fh = k.fh;
+	ck_assert_int_eq(renameat(k.fd, "f", k.top_fd, "out"), 0);
+	ck_assert_int_eq(fk_setattr(&k, node, &mode, &attr), 0);
+	ck_assert_int_eq(fk_link(&k, node, ROOT, "back"), -ESTALE);
+	ck_assert_int_eq(fk_release(&k, node, fh), 0);
+	ck_assert_int_eq(unlinkat(k.top_fd, "out", 0), 0);
+	fk_done(&k);
+}
+END_TEST
+
+START_TEST(mapped_file_that_the_host_moved_out_is_not_changed)
+{
+	const struct fuse_setattr_in mode = { .valid = FATTR_MODE,
+					      .mode = 0777 };
+	struct fs_opts o = fk_usual();
+	struct fuse_attr attr;
+	struct fuse_kit k;
+	uint64_t node;
+
+	o.owner = FS_OWNER_MAPPED;
+	fk_init(&k, &o);
+	ck_assert_int_eq(fk_mknod(&k, ROOT, "f", S_IFREG | 0600, 0), 0);
+	node = k.entry.nodeid;
+	ck_assert_int_eq(fk_setxattr(&k, node, "user.a", "1", 1, 0), 0);
+	ck_assert_int_eq(renameat(k.fd, "f", k.top_fd, "out"), 0);
+	ck_assert_int_eq(fk_setattr(&k, node, &mode, &attr), -ESTALE);
+	ck_assert_int_eq(fk_setxattr(&k, node, "user.a", "2", 1, 0), -ESTALE);
+	ck_assert_int_eq(fk_open(&k, node, O_RDONLY), -ESTALE);
+	ck_assert_int_eq(fk_link(&k, node, ROOT, "back"), -ESTALE);
+	ck_assert_int_eq(unlinkat(k.top_fd, "out", 0), 0);
+	fk_done(&k);
+}
+END_TEST
+
 START_TEST(name_that_stands_for_another_file_now_is_stale)
 {
 	struct fuse_kit k;
@@ -416,6 +478,8 @@ CHECK_MAIN("fs_confine", names_that_are_no_names_are_refused,
 	   names_without_an_end_or_with_more_behind_are_refused,
 	   symlinks_of_the_host_are_never_followed,
 	   folder_that_the_host_moved_out_is_out_of_reach,
+	   file_that_the_host_moved_out_is_not_changed,
+	   mapped_file_that_the_host_moved_out_is_not_changed,
 	   name_that_stands_for_another_file_now_is_stale,
 	   number_of_an_inode_used_again_is_another_file,
 	   symlink_swapped_in_while_the_guest_walks,

@@ -92,6 +92,36 @@ int fs_get(struct fs_server *s, uint64_t nodeid, struct fs_at *at)
 	return found ? 0 : walk_to(s, at);
 }
 
+/* The lock is held: whether @ino may be changed where the host has put it. */
+static bool outlives_name(const struct fs_inode *ino, bool open)
+{
+	if (ino->stub)
+		return true;
+	return open ? ino->pinned || !list_empty(&ino->handles) : !ino->names;
+}
+
+int fs_get_there(struct fs_server *s, uint64_t nodeid, bool open,
+		 struct fs_at *at)
+{
+	bool found = false;
+	int r;
+
+	*at = (struct fs_at){ .fd = -1 };
+	r = fs_find(s, nodeid, &at->ino);
+	if (r < 0)
+		return r;
+	fs_lock(s);
+	if (outlives_name(at->ino, open))
+		found = at_hand(s, at);
+	fs_unlock(s);
+	if (found)
+		return 0;
+	/* Not the inode's: the host may have moved the file out since. */
+	at->fd =
+		fs_walk(s, at->ino, wants_real(s, at->ino) ? O_RDONLY : O_PATH);
+	return at->fd < 0 ? at->fd : 0;
+}
+
 void fs_put(struct fs_server *s, struct fs_at *at)
 {
 	struct fs_handle *h = at->h;
@@ -130,7 +160,8 @@ bool fs_borrow(struct fs_server *s, int flags, struct fs_at *at)
 	struct fs_inode *ino = at->ino;
 
 	fs_lock(s);
-	if (ino->fd_real && flags == O_RDONLY) {
+	/* An idle one may be of a file that the host has moved out since. */
+	if (ino->pinned && ino->fd_real && flags == O_RDONLY) {
 		at->fd = fs_inode_use_fd(s, ino);
 		at->shared = at->fd >= 0;
 	}

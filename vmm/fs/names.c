@@ -337,7 +337,7 @@ int fs_op_link(struct fs_req *r)
 		return e;
 	e = begin(r, r->h.nodeid, &m);
 	if (e == 0)
-		e = fs_get(r->s, in.oldnodeid, &at);
+		e = fs_get_there(r->s, in.oldnodeid, false, &at);
 	if (e == 0)
 		e = link_in(r->s, &at, m.fd, name);
 	if (e == 0)

@@ -202,7 +202,7 @@ int fs_op_setattr(struct fs_req *r)
 		return e;
 	if (in.valid & ~(uint32_t)KNOWN)
 		return -EINVAL;
-	e = fs_get(r->s, r->h.nodeid, &at);
+	e = fs_get_there(r->s, r->h.nodeid, true, &at);
 	if (e == 0)
 		e = at.ino->stub ? -EROFS : set_all(r->s, &at, &in, &st);
 	fs_put(r->s, &at);

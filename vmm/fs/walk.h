@@ -129,6 +129,17 @@ MUST_CHECK int fs_get(struct fs_server *s, uint64_t nodeid, struct fs_at *at);
 void fs_put(struct fs_server *s, struct fs_at *at);
 
 /**
+ * fs_get_there() - As fs_get(), for what changes the file or names it anew
+ * @open:	One that the guest has open, or whose last name it removed, will
+ *		do where it is; else only one without a name
+ *
+ * All others are walked to now, so that what the host has moved out of the
+ * folder is -ESTALE, though a descriptor of it may be open.
+ */
+MUST_CHECK int fs_get_there(struct fs_server *s, uint64_t nodeid, bool open,
+			    struct fs_at *at);
+
+/**
  * fs_borrow() - A descriptor of @at->ino that is no O_PATH one, if there is one
  * @flags:	O_RDONLY, O_WRONLY or O_RDWR: what it has to be good for
  *
