@@ -182,20 +182,34 @@ int fs_entry_find(struct fs_server *s, struct fs_inode *dir, const char *name,
 	return r;
 }
 
+/* By name and without opening it: it has to be the same before and after. */
+static int look_at(const struct fs_server *s, int dir_fd, const char *name,
+		   struct fs_ident *ident, struct statx *st)
+{
+	struct fs_ident after;
+	int r = fs_ident_get(s, dir_fd, name, ident);
+
+	if (r < 0)
+		return r;
+	if (statx(dir_fd, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT,
+		  STATX_BASIC_STATS, st) < 0)
+		return -errno;
+	r = fs_ident_get(s, dir_fd, name, &after);
+	if (r < 0)
+		return r;
+	return fs_ident_same(ident, &after) ? 0 : -ESTALE;
+}
+
 int fs_entry_list(struct fs_server *s, struct fs_inode *dir, int dir_fd,
 		  const char *name, struct fuse_entry_out *ret)
 {
 	struct fs_inode *ino = NULL;
 	struct fs_ident ident;
 	struct statx st = { 0 };
-	int r = fs_ident_get(s, dir_fd, name, &ident);
+	int r = look_at(s, dir_fd, name, &ident, &st);
 
-	if (r < 0)
-		return r;
-	if (statx(dir_fd, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT,
-		  STATX_BASIC_STATS, &st) < 0)
-		return -errno;
-	r = fs_owner_see(s, -1, &st);
+	if (r == 0)
+		r = fs_owner_see(s, -1, &st);
 	if (r < 0)
 		return r;
 	fs_lock(s);

@@ -173,6 +173,19 @@ static bool not_there(int r)
 	       r == -ESTALE || r == -ENXIO;
 }
 
+/*
+ * @fd has the identity of @ino, and what it is was seen by a name: the host may
+ * have put another there between the two.
+ */
+static int check_type(int fd, const struct fs_inode *ino)
+{
+	struct statx st = { 0 };
+
+	if (statx(fd, "", AT_EMPTY_PATH, STATX_TYPE, &st) < 0)
+		return -errno;
+	return (st.stx_mode & S_IFMT) == ino->type ? 0 : -ESTALE;
+}
+
 static int walk_one(struct fs_server *s, const struct fs_inode *ino,
 		    unsigned int which, int flags)
 {
@@ -190,6 +203,8 @@ static int walk_one(struct fs_server *s, const struct fs_inode *ino,
 	r = fs_ident_get(s, fd, "", &ident);
 	if (r == 0 && !fs_inode_is(ino, &ident))
 		r = -ESTALE;
+	if (r == 0 && !(flags & O_PATH))
+		r = check_type(fd, ino);
 	if (r < 0) {
 		base_closep(&fd);
 		return r;
