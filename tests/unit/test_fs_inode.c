@@ -318,6 +318,43 @@ START_TEST(process_without_descriptors_closes_idle_ones)
 END_TEST
 
 /* Only for want of descriptors is one closed, not for want of a file. */
+/* The name can only go by losing the file: it stays. */
+START_TEST(unlink_without_descriptors_loses_nothing)
+{
+	struct fuse_attr attr;
+	struct rlimit old, low;
+	struct fuse_kit k;
+	uint64_t node, other;
+	int pad[64], n = 0;
+
+	fk_init(&k, NULL);
+	fk_host_file(&k, "f", "12");
+	fk_host_file(&k, "g", "");
+	node = fk_at(&k, "f");
+	ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &old), 0);
+	low = old;
+	low.rlim_cur = ARRAY_LEN(pad);
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &low), 0);
+	while (n < (int)ARRAY_LEN(pad) && (pad[n] = dup(k.fd)) >= 0)
+		n++;
+	/* Idle descriptors are closed for it, and then that one is too. */
+	other = fk_at(&k, "g");
+	fk_forget(&k, other, 1);
+	while (n < (int)ARRAY_LEN(pad) && (pad[n] = dup(k.fd)) >= 0)
+		n++;
+	ck_assert_uint_eq(stats(&k).n_fds, 0);
+	ck_assert_int_eq(fk_unlink(&k, ROOT, "f"), -ENFILE);
+	while (n > 0)
+		(void)close(pad[--n]);
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &old), 0);
+	ck_assert_int_eq(fk_getattr(&k, node, &attr), 0);
+	ck_assert_int_eq(fk_unlink(&k, ROOT, "f"), 0);
+	ck_assert_int_eq(fk_getattr(&k, node, &attr), 0);
+	ck_assert_uint_eq(attr.size, 2);
+	fk_done(&k);
+}
+END_TEST
+
 START_TEST(name_that_is_not_there_closes_nothing)
 {
 	unsigned int before;
@@ -629,6 +666,7 @@ CHECK_MAIN("fs_inode", ids_are_found_stale_and_bounded,
 	   more_files_than_descriptors_stay_in_reach,
 	   open_files_are_bounded_and_nothing_is_lost,
 	   process_without_descriptors_closes_idle_ones,
+	   unlink_without_descriptors_loses_nothing,
 	   name_that_is_not_there_closes_nothing,
 	   forgotten_files_leave_memory_as_it_was,
 	   deep_folders_are_reached_and_deeper_are_refused,

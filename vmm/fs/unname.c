@@ -100,10 +100,12 @@ static int pin(struct fs_server *s, struct place *p)
 		return 0;
 	r = fs_reach(s, ino, &p->at);
 	/* The host was quicker: then it is lost already. */
-	if (r == -ESTALE || !p->at.shared)
+	if (r == -ESTALE)
 		return 0;
 	if (r < 0)
 		return r;
+	if (!p->at.shared)
+		return 0;
 	fs_lock(s);
 	if (!ino->pinned) {
 		r = fs_inode_pin(s, ino);
