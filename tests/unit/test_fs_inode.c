@@ -355,6 +355,77 @@ START_TEST(unlink_without_descriptors_loses_nothing)
 }
 END_TEST
 
+/* LOOKUP has left a descriptor, which is neither lost nor in the way. */
+START_TEST(unlinked_file_outlives_its_last_handle)
+{
+	struct fs_opts o = fk_usual();
+	struct fuse_attr attr;
+	struct fuse_kit k;
+	char name[16];
+	uint64_t node;
+
+	o.fds_max = FS_FDS_MIN;
+	fk_init(&k, &o);
+	fk_host_file(&k, "f", "12");
+	node = fk_at(&k, "f");
+	ck_assert_int_eq(fk_open(&k, node, O_RDWR), 0);
+	ck_assert_int_eq(fk_unlink(&k, ROOT, "f"), 0);
+	ck_assert_int_eq(fk_release(&k, node, k.fh), 0);
+	for (unsigned int i = 0; i < FS_FDS_MIN; i++) {
+		(void)snprintf(name, sizeof(name), "%u", i);
+		fk_host_file(&k, name, "");
+		(void)fk_at(&k, name);
+	}
+	ck_assert_int_eq(fk_getattr(&k, node, &attr), 0);
+	ck_assert_uint_eq(attr.size, 2);
+	ck_assert_int_eq(fk_open(&k, node, O_RDWR), 0);
+	ck_assert_int_eq(fk_read(&k, node, k.fh, 0, 9), 0);
+	ck_assert(fk_body_is(&k, "12"));
+	fk_done(&k);
+}
+END_TEST
+
+START_TEST(handle_that_is_closed_while_it_is_used_leaves_the_file)
+{
+	struct fs_handle *h = NULL;
+	struct fuse_attr attr;
+	struct fuse_kit k;
+	uint64_t node;
+
+	fk_init(&k, NULL);
+	ck_assert_int_eq(fk_create(&k, ROOT, "f", O_RDWR, 0600), 0);
+	node = k.entry.nodeid;
+	ck_assert_int_eq(fk_unlink(&k, ROOT, "f"), 0);
+	/* As a request does that is under way. */
+	ck_assert_int_eq(fs_handle_get(k.s, k.fh, node, false, &h), 0);
+	ck_assert_int_eq(fk_release(&k, node, k.fh), 0);
+	ck_assert_int_eq(fk_release(&k, node, k.fh), -EBADF);
+	ck_assert_int_eq(fk_getattr(&k, node, &attr), 0);
+	fs_handle_put(k.s, h);
+	ck_assert_uint_eq(stats(&k).n_handles, 0);
+	ck_assert_int_eq(fk_getattr(&k, node, &attr), 0);
+	ck_assert_int_eq(fk_open(&k, node, O_RDWR), 0);
+	fk_done(&k);
+}
+END_TEST
+
+START_TEST(unlinked_file_is_opened_again_only_as_it_was)
+{
+	struct fuse_kit k;
+	uint64_t node;
+
+	fk_init(&k, NULL);
+	ck_assert_int_eq(fk_create(&k, ROOT, "f", O_WRONLY, 0600), 0);
+	node = k.entry.nodeid;
+	ck_assert_int_eq(fk_unlink(&k, ROOT, "f"), 0);
+	ck_assert_int_eq(fk_release(&k, node, k.fh), 0);
+	ck_assert_int_eq(fk_open(&k, node, O_RDONLY), -ESTALE);
+	ck_assert_int_eq(fk_open(&k, node, O_WRONLY), 0);
+	ck_assert_int_eq(fk_write(&k, node, k.fh, 0, "12", 2), 2);
+	fk_done(&k);
+}
+END_TEST
+
 START_TEST(name_that_is_not_there_closes_nothing)
 {
 	unsigned int before;
@@ -667,6 +738,9 @@ CHECK_MAIN("fs_inode", ids_are_found_stale_and_bounded,
 	   open_files_are_bounded_and_nothing_is_lost,
 	   process_without_descriptors_closes_idle_ones,
 	   unlink_without_descriptors_loses_nothing,
+	   unlinked_file_outlives_its_last_handle,
+	   handle_that_is_closed_while_it_is_used_leaves_the_file,
+	   unlinked_file_is_opened_again_only_as_it_was,
 	   name_that_is_not_there_closes_nothing,
 	   forgotten_files_leave_memory_as_it_was,
 	   deep_folders_are_reached_and_deeper_are_refused,

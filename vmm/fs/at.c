@@ -161,7 +161,8 @@ bool fs_borrow(struct fs_server *s, int flags, struct fs_at *at)
 
 	fs_lock(s);
 	/* An idle one may be of a file that the host has moved out since. */
-	if (ino->pinned && ino->fd_real && flags == O_RDONLY) {
+	if (ino->pinned && ino->fd_real &&
+	    (ino->fd_access == O_RDWR || ino->fd_access == flags)) {
 		at->fd = fs_inode_use_fd(s, ino);
 		at->shared = at->fd >= 0;
 	}

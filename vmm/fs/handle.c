@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* vmm/fs/handle.c - see handle.h */
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include "vmm/fs/handle.h"
@@ -90,13 +91,35 @@ int fs_handle_get(struct fs_server *s, uint64_t id, uint64_t nodeid, bool dir,
 	return r;
 }
 
-/* The lock is held. Return: whether to handle_free() it without the lock */
+/*
+ * The guest may know a file that has no name any more, and not have it open:
+ * then its last descriptor becomes the inode's.
+ */
+static void bequeath(struct fs_server *s, struct fs_handle *h)
+{
+	struct fs_inode *ino = h->ino;
+
+	if (ino->names || !ino->nlookup || ino == s->root || ino->pinned ||
+	    !list_empty(&ino->handles) || h->fd < 0)
+		return;
+	fs_inode_inherit(s, ino, &h->fd, h->flags & O_ACCMODE);
+}
+
+/*
+ * The lock is held.  Until the last has put it, others reach the inode by it,
+ * and it counts: so there is room for what it bequeaths.
+ *
+ * Return: whether to handle_free() it without the lock
+ */
 static bool put(struct fs_server *s, struct fs_handle *h)
 {
 	if (--h->refs > 0)
 		return false;
+	list_del(&h->link);
+	s->n_handles--;
 	if (h->dir && h->dir->buf)
 		fs_mem_give(s, FS_DIR_BUF);
+	bequeath(s, h);
 	fs_inode_drop(s, h->ino);
 	return true;
 }
@@ -112,29 +135,10 @@ void fs_handle_put(struct fs_server *s, struct fs_handle *h)
 		handle_free(h);
 }
 
-/*
- * The guest may know a file that has no name any more, and not have it open:
- * then its last descriptor becomes the inode's.
- */
-static void bequeath(struct fs_server *s, struct fs_handle *h)
-{
-	struct fs_inode *ino = h->ino;
-
-	if (ino->names || !ino->nlookup || ino == s->root || ino->fd >= 0 ||
-	    !list_empty(&ino->handles) || h->refs > 1 || h->fd < 0)
-		return;
-	(void)fs_inode_lend_fd(s, ino, take_fd(&h->fd), true);
-	bug_on(fs_inode_pin(s, ino) != 0); /* in the handle's place */
-	fs_inode_unuse_fd(s, ino);
-}
-
 /* Out of the table, the lock is held. Return: as for put() */
 static bool leave(struct fs_server *s, struct fs_handle *h)
 {
 	fs_ids_del(&s->handles, h->id);
-	list_del(&h->link);
-	s->n_handles--;
-	bequeath(s, h);
 	return put(s, h);
 }
 

@@ -39,7 +39,7 @@ struct fs_dir {
  * @id:		The guest's number for it
  * @refs:	One of the table, and of requests; the server's lock
  * @ino:	The inode, which this refers to
- * @link:	In @ino->handles, while it is in the table
+ * @link:	In @ino->handles, until the last reference goes
  * @fd:		Descriptor, -1 for the made-up folder; never O_PATH
  * @flags:	As opened on the host: of use is O_ACCMODE
  * @dir:	Of a folder, else NULL

@@ -48,6 +48,7 @@ struct fs_name {
  * @stub:	The folder made up for a shared file
  * @pinned:	@fd is the only way to it, and stays
  * @fd:		Descriptor, or -1; an O_PATH one if @fd_real is false
+ * @fd_access:	O_RDONLY, O_WRONLY or O_RDWR, if @fd_real
  * @fd_users:	Requests that use @fd
  * @lru:	In idle, if there are none
  * @names:	Newest first; a folder has one at most
@@ -69,6 +70,7 @@ struct fs_inode {
 	bool pinned;
 	bool fd_real;
 	int fd;
+	int fd_access;
 	unsigned int fd_users;
 	struct list lru;
 	struct fs_name *names;
@@ -142,6 +144,15 @@ void fs_inode_unuse_fd(struct fs_server *s, struct fs_inode *ino);
  * Return: 0, or -ENFILE if too many are
  */
 MUST_CHECK int fs_inode_pin(struct fs_server *s, struct fs_inode *ino);
+/**
+ * fs_inode_inherit() - Pin the descriptor of a handle that is gone
+ * @fd:		It, which is taken if the one that @ino has is not in use
+ * @access:	As in struct fs_inode
+ *
+ * @ino is not pinned, and there is room for it: the handle's.
+ */
+void fs_inode_inherit(struct fs_server *s, struct fs_inode *ino, int *fd,
+		      int access);
 void fs_inode_unpin(struct fs_server *s, struct fs_inode *ino);
 
 /** fs_fds_room() - Whether one more may be open for long, and room for it */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* vmm/fs/inode_fd.c - the descriptors of inodes, few as they are; see inode.h */
 #include <errno.h>
+#include <fcntl.h>
 
 #include "vmm/fs/inode.h"
 
@@ -44,6 +45,13 @@ static unsigned int held(const struct fs_server *s)
 	return s->n_idle + s->n_busy + s->n_pinned + s->n_handles;
 }
 
+static void close_idle(struct fs_server *s, struct fs_inode *ino)
+{
+	list_del(&ino->lru);
+	spend(s, take_fd(&ino->fd));
+	s->n_idle--;
+}
+
 static bool evict_one(struct fs_server *s)
 {
 	struct fs_inode *ino = NULL;
@@ -51,9 +59,7 @@ static bool evict_one(struct fs_server *s)
 	if (list_empty(&s->idle))
 		return false;
 	ino = list_entry(s->idle.next, struct fs_inode, lru);
-	list_del(&ino->lru);
-	spend(s, take_fd(&ino->fd));
-	s->n_idle--;
+	close_idle(s, ino);
 	return true;
 }
 
@@ -93,6 +99,7 @@ int fs_inode_lend_fd(struct fs_server *s, struct fs_inode *ino, int fd,
 	}
 	ino->fd = fd;
 	ino->fd_real = real;
+	ino->fd_access = O_RDONLY;
 	ino->fd_users = 1;
 	s->n_busy++;
 	return fd;
@@ -129,6 +136,22 @@ int fs_inode_pin(struct fs_server *s, struct fs_inode *ino)
 	ino->pinned = true;
 	s->n_pinned++;
 	return 0;
+}
+
+void fs_inode_inherit(struct fs_server *s, struct fs_inode *ino, int *fd,
+		      int access)
+{
+	/* The handle's can do more. */
+	if (ino->fd >= 0 && ino->fd_users == 0)
+		close_idle(s, ino);
+	if (ino->fd < 0) {
+		(void)fs_inode_lend_fd(s, ino, take_fd(fd), true);
+		ino->fd_access = access;
+	} else {
+		(void)fs_inode_use_fd(s, ino);
+	}
+	bug_on(fs_inode_pin(s, ino) != 0);
+	fs_inode_unuse_fd(s, ino);
 }
 
 void fs_inode_unpin(struct fs_server *s, struct fs_inode *ino)
