@@ -43,6 +43,25 @@ static void end(struct fs_req *r, struct making *m)
 	fs_put(r->s, &m->dir);
 }
 
+/* The answer of what made @name, if @e is 0. */
+static int made(struct fs_req *r, struct making *m, const char *name, int e)
+{
+	if (e == 0)
+		e = fs_entry_put(r, m->dir.ino, name);
+	end(r, m);
+	return e;
+}
+
+/* The end of a request that is answered by the entry of that name. */
+static int last_name(struct fs_req *r, char name[FS_NAME_LEN])
+{
+	int e = fs_req_name(r, name);
+
+	if (e == 0)
+		e = fs_req_end(r);
+	return e < 0 ? e : fs_req_needs(r, sizeof(struct fuse_entry_out));
+}
+
 /* Unmake a file, unless @name stands for another that the host put there. */
 static void unmake(const struct fs_server *s, const struct making *m,
 		   const char *name, int fd)
@@ -123,21 +142,14 @@ int fs_op_mkdir(struct fs_req *r)
 	int e = fs_req_get(r, &in, sizeof(in));
 
 	if (e == 0)
-		e = fs_req_name(r, name);
-	if (e == 0)
-		e = fs_req_end(r);
-	if (e == 0)
-		e = fs_req_needs(r, sizeof(struct fuse_entry_out));
+		e = last_name(r, name);
 	if (e < 0)
 		return e;
 	b = birth(r, S_IFDIR | (in.mode & 07777));
 	e = begin(r, r->h.nodeid, &m);
 	if (e == 0)
 		e = mkdir_in(r, &m, name, &b);
-	if (e == 0)
-		e = fs_entry_put(r, m.dir.ino, name);
-	end(r, &m);
-	return e;
+	return made(r, &m, name, e);
 }
 
 /*
@@ -168,11 +180,7 @@ int fs_op_mknod(struct fs_req *r)
 	int e = fs_req_get(r, &in, sizeof(in));
 
 	if (e == 0)
-		e = fs_req_name(r, name);
-	if (e == 0)
-		e = fs_req_end(r);
-	if (e == 0)
-		e = fs_req_needs(r, sizeof(struct fuse_entry_out));
+		e = last_name(r, name);
 	if (e < 0)
 		return e;
 	b = birth(r, in.mode & (S_IFMT | 07777));
@@ -183,10 +191,7 @@ int fs_op_mknod(struct fs_req *r)
 	e = begin(r, r->h.nodeid, &m);
 	if (e == 0)
 		e = mknod_in(r, &m, name, &b);
-	if (e == 0)
-		e = fs_entry_put(r, m.dir.ino, name);
-	end(r, &m);
-	return e;
+	return made(r, &m, name, e);
 }
 
 static int symlink_in(struct fs_req *r, const struct making *m,
@@ -218,10 +223,7 @@ int fs_op_symlink(struct fs_req *r)
 	e = begin(r, r->h.nodeid, &m);
 	if (e == 0)
 		e = symlink_in(r, &m, name, target);
-	if (e == 0)
-		e = fs_entry_put(r, m.dir.ino, name);
-	end(r, &m);
-	return e;
+	return made(r, &m, name, e);
 }
 
 /* A mapped one is in a file. */
@@ -328,11 +330,7 @@ int fs_op_link(struct fs_req *r)
 	int e = fs_req_get(r, &in, sizeof(in));
 
 	if (e == 0)
-		e = fs_req_name(r, name);
-	if (e == 0)
-		e = fs_req_end(r);
-	if (e == 0)
-		e = fs_req_needs(r, sizeof(struct fuse_entry_out));
+		e = last_name(r, name);
 	if (e < 0)
 		return e;
 	e = begin(r, r->h.nodeid, &m);
