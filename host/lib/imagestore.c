@@ -132,6 +132,24 @@ void imagestore_stage_close(const struct imagestore *s,
 	(void)close(take_fd(&st->fd));
 }
 
+/* What cannot be read now the next sweep takes. */
+static void sweep(const struct imagestore *s, int dirfd,
+		  void (*fn)(const struct imagestore *s, const char *name))
+{
+	int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *de;
+
+	if (!d) {
+		base_closep(&fd);
+		return;
+	}
+	while ((de = readdir(d)))
+		if (de->d_name[0] != '.')
+			fn(s, de->d_name);
+	(void)closedir(d);
+}
+
 /* Whatever lies in tmp/ under @name, if nobody has it. */
 static void sweep_one(const struct imagestore *s, const char *name)
 {
@@ -151,18 +169,7 @@ static void sweep_one(const struct imagestore *s, const char *name)
 
 void imagestore_sweep(const struct imagestore *s)
 {
-	int fd = openat(s->tmp_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *d = fd < 0 ? NULL : fdopendir(fd);
-	const struct dirent *de;
-
-	if (!d) {
-		base_closep(&fd);
-		return;
-	}
-	while ((de = readdir(d)))
-		if (de->d_name[0] != '.')
-			sweep_one(s, de->d_name);
-	(void)closedir(d);
+	sweep(s, s->tmp_fd, sweep_one);
 }
 
 static void sweep_part(const struct imagestore *s, const char *name)
@@ -176,18 +183,7 @@ static void sweep_part(const struct imagestore *s, const char *name)
 
 void imagestore_sweep_parts(const struct imagestore *s)
 {
-	int fd = openat(s->part_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *d = fd < 0 ? NULL : fdopendir(fd);
-	const struct dirent *de;
-
-	if (!d) {
-		base_closep(&fd);
-		return;
-	}
-	while ((de = readdir(d)))
-		if (de->d_name[0] != '.')
-			sweep_part(s, de->d_name);
-	(void)closedir(d);
+	sweep(s, s->part_fd, sweep_part);
 }
 
 void imagestore_sweep_names(const struct imagestore *s)
