@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* host/image/auth.c - see auth.h */
 #include <errno.h>
-#include <jansson.h>
 #include <nettle/base64.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,14 +9,9 @@
 #include "host/image/auth.h"
 #include "host/lib/imageref.h"
 #include "host/lib/imagework.h"
+#include "host/lib/jsontext.h"
 
 #define HUB_OLD "https://index.docker.io/v1/"
-
-static void drop_json(json_t **j)
-{
-	json_decref(*j);
-}
-#define auto_json AUTO(drop_json)
 
 /* ---- WWW-Authenticate ---- */
 

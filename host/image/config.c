@@ -1,22 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* host/image/config.c - an image's configuration (oci.h) */
 #include <errno.h>
-#include <jansson.h>
 #include <string.h>
 
 #include "common/log.h"
 #include "host/image/oci.h"
 #include "host/lib/imageinfo.h"
+#include "host/lib/jsontext.h"
 #include "host/lib/record.h"
 
 #define QUOTE_MAX 80
 #define WORD_MAX  4096 /* bytes of a user, a folder, a signal */
-
-static void drop_json(json_t **j)
-{
-	json_decref(*j);
-}
-#define auto_json AUTO(drop_json)
 
 static int bad(const char *what, const char *value, struct err *e)
 {

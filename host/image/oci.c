@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* host/image/oci.c - see oci.h; configurations are in config.c */
 #include <errno.h>
-#include <jansson.h>
 #include <string.h>
 
 #include "common/log.h"
 #include "host/image/oci.h"
 #include "host/lib/imageinfo.h"
+#include "host/lib/jsontext.h"
 #include "host/lib/record.h"
 
 #define QUOTE_MAX 80
@@ -14,12 +14,6 @@
 
 #define ANNOTATION_TAG  "org.opencontainers.image.ref.name"
 #define ANNOTATION_NAME "io.containerd.image.name"
-
-static void drop_json(json_t **j)
-{
-	json_decref(*j);
-}
-#define auto_json AUTO(drop_json)
 
 #if defined(__x86_64__)
 #define ARCH "amd64"

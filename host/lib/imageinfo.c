@@ -2,7 +2,6 @@
 /* host/lib/imageinfo.c - see imageinfo.h */
 #include <errno.h>
 #include <fcntl.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,14 +9,9 @@
 #include "host/lib/imageinfo.h"
 #include "host/lib/imageref.h"
 #include "host/lib/internal.h"
+#include "host/lib/jsontext.h"
 #include "host/lib/names.h"
 #include "host/lib/record.h"
-
-static void drop_json(json_t **j)
-{
-	json_decref(*j);
-}
-#define auto_json AUTO(drop_json)
 
 struct hutch_image_info *imageinfo_new(void)
 {
@@ -59,21 +53,6 @@ void hutch_image_info_free(struct hutch_image_info *i)
 
 /* ---- Writing ---- */
 
-static json_t *put_list(const char *const *v)
-{
-	json_t *a;
-
-	if (!v)
-		return json_null();
-	a = json_array();
-	for (size_t i = 0; v[i]; i++)
-		if (json_array_append_new(a, json_string(v[i])) < 0) {
-			json_decref(a);
-			return NULL;
-		}
-	return a;
-}
-
 static json_t *put_labels(const char *const *v)
 {
 	json_t *o = json_object();
@@ -105,21 +84,21 @@ static json_t *info_to_json(const struct hutch_image_info *i)
 #define PUT(key, value) (r |= json_object_set_new_nocheck(j, key, value))
 	PUT("version", json_integer(IMAGEINFO_VERSION));
 	PUT("id", json_string(i->id));
-	PUT("names", put_list(i->names ? i->names : none));
+	PUT("names", jsontext_list(i->names ? i->names : none));
 	PUT("manifest", *i->manifest ? json_string(i->manifest) : json_null());
 	PUT("os", json_string(i->os));
 	PUT("arch", json_string(i->arch));
 	PUT("created", json_string(rfc3339_text(i->created_ns, time)));
 	PUT("bytes", json_integer((json_int_t)i->bytes));
 	PUT("entries", json_integer((json_int_t)i->entries));
-	PUT("layers", put_list(i->layers ? i->layers : none));
-	PUT("env", put_list(i->env));
-	PUT("entrypoint", put_list(i->entrypoint));
-	PUT("cmd", put_list(i->cmd));
+	PUT("layers", jsontext_list(i->layers ? i->layers : none));
+	PUT("env", jsontext_list(i->env));
+	PUT("entrypoint", jsontext_list(i->entrypoint));
+	PUT("cmd", jsontext_list(i->cmd));
 	PUT("workdir", json_string(i->workdir));
 	PUT("user", json_string(i->user));
 	PUT("stop_signal", json_string(i->stop_signal));
-	PUT("volumes", put_list(i->volumes ? i->volumes : none));
+	PUT("volumes", jsontext_list(i->volumes ? i->volumes : none));
 	PUT("labels", put_labels(i->labels));
 #undef PUT
 	if (r == 0)

@@ -1,63 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* host/lib/recordjson.c - a record as JSON, and back (record.h) */
 #include <errno.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "common/words.h"
 #include "host/lib/internal.h"
+#include "host/lib/jsontext.h"
 #include "host/lib/mounts.h"
 #include "host/lib/names.h"
 #include "host/lib/record.h"
 
-static void drop_json(json_t **j)
-{
-	json_decref(*j);
-}
-#define auto_json AUTO(drop_json)
-
 static const char on_exit_keep[] = "keep";
 static const char on_exit_stop[] = "stop";
-
-/* JSON is UTF-8; what is not shows as U+FFFD, a byte for a character. */
-static json_t *json_bytes(const char *s)
-{
-	size_t len = strlen(s), n = 0;
-	json_t *j = json_stringn(s, len);
-	auto_free char *fixed = NULL;
-
-	if (j)
-		return j;
-	fixed = malloc(len * 3 + 1);
-	if (!fixed)
-		return NULL;
-	for (size_t i = 0; i < len; i++) {
-		if ((unsigned char)s[i] < 0x80) {
-			fixed[n++] = s[i];
-			continue;
-		}
-		fixed[n++] = '\xef';
-		fixed[n++] = '\xbf';
-		fixed[n++] = '\xbd';
-	}
-	return json_stringn(fixed, n);
-}
-
-static json_t *json_list(const char *const *v)
-{
-	json_t *a;
-
-	if (!v)
-		return json_null();
-	a = json_array();
-	for (size_t i = 0; v[i]; i++)
-		if (json_array_append_new(a, json_bytes(v[i])) < 0) {
-			json_decref(a);
-			return NULL;
-		}
-	return a;
-}
 
 /* "KEY=VALUE" strings as an object; without any an empty one. */
 static json_t *json_labels(const char *const *v)
@@ -71,8 +26,8 @@ static json_t *json_labels(const char *const *v)
 
 		memcpy(key, v[i], len);
 		key[len] = '\0';
-		if (json_object_set_new(o, key, json_bytes(*eq ? eq + 1 : "")) <
-		    0) {
+		if (json_object_set_new(
+			    o, key, jsontext_string(*eq ? eq + 1 : "")) < 0) {
 			json_decref(o);
 			return NULL;
 		}
@@ -86,8 +41,8 @@ static json_t *json_mounts(const struct hutch_mount *const *v)
 
 	for (size_t i = 0; v && v[i]; i++) {
 		json_t *o = json_pack("{s:o, s:o, s:b}", "source",
-				      json_bytes(v[i]->source), "target",
-				      json_bytes(v[i]->target), "readonly",
+				      jsontext_string(v[i]->source), "target",
+				      jsontext_string(v[i]->target), "readonly",
 				      !!(v[i]->flags & HUTCH_MOUNT_RDONLY));
 
 		if (json_array_append_new(a, o) < 0) {
@@ -126,22 +81,22 @@ static json_t *record_to_json(const struct hutch_record *rec)
 	PUT("reason", *reason ? json_string(reason) : json_null());
 	PUT("exit_code", json_or_null(rec->exit_code, -1));
 	PUT("signal", json_or_null(rec->signal, 0));
-	PUT("text", json_bytes(rec->text));
+	PUT("text", jsontext_string(rec->text));
 	PUT("created", json_time(rec->created_ns));
 	PUT("started", json_time(rec->started_ns));
 	PUT("ready", json_time(rec->ready_ns));
 	PUT("ended", json_time(rec->ended_ns));
-	PUT("boot_id", json_bytes(rec->boot_id));
+	PUT("boot_id", jsontext_string(rec->boot_id));
 	PUT("keeper_pid", json_or_null(rec->keeper_pid, 0));
 	PUT("vmm_pid", json_or_null(rec->vmm_pid, 0));
 	PUT("cpus", json_integer(rec->cpus));
 	PUT("memory", json_integer((json_int_t)rec->memory));
-	PUT("hostname", json_bytes(rec->hostname));
-	PUT("kernel", json_bytes(rec->kernel));
-	PUT("command", json_list(rec->argv));
-	PUT("env", json_list(rec->env));
-	PUT("user", json_bytes(rec->user));
-	PUT("workdir", json_bytes(rec->workdir));
+	PUT("hostname", jsontext_string(rec->hostname));
+	PUT("kernel", jsontext_string(rec->kernel));
+	PUT("command", jsontext_list(rec->argv));
+	PUT("env", jsontext_list(rec->env));
+	PUT("user", jsontext_string(rec->user));
+	PUT("workdir", jsontext_string(rec->workdir));
 	PUT("timeout_ms", json_integer((json_int_t)rec->timeout_ms));
 	PUT("grace_ms", json_integer(rec->grace_ms));
 	PUT("rm", json_boolean(rec->rm));
