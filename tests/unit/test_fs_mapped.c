@@ -354,26 +354,70 @@ START_TEST(xattr_of_ours_is_out_of_reach)
 }
 END_TEST
 
-START_TEST(readdir_does_not_lie_about_types)
+/* Each name of the folder begins with the letter of its type. */
+static void expect_types(struct fuse_kit *k, uint64_t dir, bool plus)
 {
+	static const char letter[] = "?pc?d?b?-?l?s";
+	struct fk_dirent de;
+	unsigned int n = 0;
+	size_t at = 0;
+
+	ck_assert_int_eq(fk_readdir(k, dir, 0, 4096, plus), 0);
+	while (fk_dirent(k, &at, plus, &de)) {
+		if (de.name[0] == '.')
+			continue;
+		ck_assert_uint_lt(de.type, sizeof(letter) - 1);
+		ck_assert_int_eq(letter[de.type], de.name[0]);
+		n++;
+	}
+	ck_assert_uint_eq(n, 11);
+}
+
+START_TEST(readdir_knows_types)
+{
+	static const uint8_t wrong[MAPPED_STAT_LEN] = { 9 };
+	static const struct mapped_stat dir = { .mode = S_IFDIR | 0755 };
+	uint8_t value[MAPPED_STAT_LEN];
 	struct fk_dirent de;
 	struct fuse_kit k;
+	uint64_t node;
 	size_t at = 0;
 
 	start(&k);
-	ck_assert_int_eq(fk_mknod(&k, ROOT, "fifo", S_IFIFO | 0600, 0), 0);
-	ck_assert_int_eq(fk_mkdir(&k, ROOT, "dir", 0700), 0);
-	ck_assert_int_eq(fk_opendir(&k, ROOT), 0);
-	ck_assert_int_eq(fk_readdir(&k, ROOT, 0, 4096, false), 0);
+	ck_assert_int_eq(fk_mkdir(&k, ROOT, "d", 0700), 0);
+	node = k.entry.nodeid;
+	ck_assert_int_eq(fk_mknod(&k, node, "-", S_IFREG | 0600, 0), 0);
+	ck_assert_int_eq(fk_mknod(&k, node, "p", S_IFIFO | 0600, 0), 0);
+	ck_assert_int_eq(fk_mknod(&k, node, "s", S_IFSOCK | 0600, 0), 0);
+	ck_assert_int_eq(fk_mknod(&k, node, "b", S_IFBLK | 0600, 7), 0);
+	ck_assert_int_eq(fk_mknod(&k, node, "c", S_IFCHR | 0600, 7), 0);
+	ck_assert_int_eq(fk_mknod(&k, node, "c-whiteout", S_IFCHR, 0), 0);
+	ck_assert_int_eq(fk_symlink(&k, node, "l", "x"), 0);
+	ck_assert_int_eq(fk_mkdir(&k, node, "d", 0700), 0);
+	/* What the host has put there has no attribute, or a wrong one. */
+	fk_host_file(&k, "d/-host", "");
+	fk_host_file(&k, "d/?", "");
+	keep(&k, "d/?", wrong, sizeof(wrong));
+	fk_host_file(&k, "d/?dir", "");
+	mapped_put(&dir, value);
+	keep(&k, "d/?dir", value, sizeof(value));
+
+	ck_assert_int_eq(fk_opendir(&k, node), 0);
+	expect_types(&k, node, false);
+	/* Of a folder that is out of reach it is not known any more. */
+	fk_host_dir(&k, "away");
+	fk_host_move(&k, "d", "away/d");
+	ck_assert_int_eq(fk_readdir(&k, node, 0, 4096, false), 0);
 	while (fk_dirent(&k, &at, false, &de))
-		ck_assert_uint_eq(de.type, strcmp(de.name, "fifo") == 0
-						   ? DT_UNKNOWN
-						   : DT_DIR);
-	ck_assert_int_eq(fk_readdir(&k, ROOT, 0, 4096, true), 0);
-	for (at = 0; fk_dirent(&k, &at, true, &de);)
-		ck_assert_uint_eq(de.type, strcmp(de.name, "fifo") == 0
-						   ? DT_FIFO
-						   : DT_DIR);
+		if (strchr("-psbl", de.name[0]))
+			ck_assert_uint_eq(de.type, DT_UNKNOWN);
+	fk_host_move(&k, "away/d", "d");
+	/* And those whose attribute is wrong cannot be looked up. */
+	ck_assert_int_eq(unlinkat(k.fd, "d/?", 0), 0);
+	ck_assert_int_eq(unlinkat(k.fd, "d/?dir", 0), 0);
+	fk_host_file(&k, "d/-1", "");
+	fk_host_file(&k, "d/-2", "");
+	expect_types(&k, node, true);
 	fk_done(&k);
 }
 END_TEST
@@ -411,5 +455,5 @@ CHECK_MAIN("fs_mapped", what_is_made_belongs_to_who_made_it,
 	   file_without_the_attribute_is_what_it_is,
 	   attribute_that_cannot_be_is_an_error,
 	   xattr_of_root_are_kept_under_another_name,
-	   xattr_of_ours_is_out_of_reach, readdir_does_not_lie_about_types,
+	   xattr_of_ours_is_out_of_reach, readdir_knows_types,
 	   links_renames_and_unlinked_files_work_as_ever)

@@ -88,7 +88,8 @@ static bool is_dots(const char *name)
  * struct reader - One READDIR
  * @r:		Request and answer
  * @dir:	The folder
- * @dir_fd:	The folder, walked to for this, or -1: then each name is
+ * @dir_fd:	The folder, walked to for this; or -1: then each name is, and
+ *		of what type a mapped file is remains unknown
  * @own:	@dir_fd if it is to be closed, else -1
  * @left:	Bytes that the guest asked for, and has not got yet
  * @plus:	With what each name stands for
@@ -161,6 +162,20 @@ static int look_up(const struct reader *rd, const char *name,
 	return fs_entry_list(s, rd->dir, rd->dir_fd, name, ret);
 }
 
+/*
+ * What a file of a mapped tree is to the guest is in its attribute: overlayfs
+ * and find(1) go by it, and would look up each name that has none.
+ */
+static uint32_t type_of(const struct reader *rd, const char *name)
+{
+	auto_fd int fd = -1;
+
+	if (rd->dir_fd < 0)
+		return DT_UNKNOWN;
+	fd = fs_open_in(rd->r->s, rd->dir_fd, name, O_RDONLY);
+	return fd < 0 ? DT_UNKNOWN : IFTODT(fs_owner_type(fd));
+}
+
 /* Return: 1; 0 if it does not fit; -errno, when there can be no more */
 static int put_one(struct reader *rd, const struct host_dirent *de)
 {
@@ -171,9 +186,8 @@ static int put_one(struct reader *rd, const struct host_dirent *de)
 
 	if (!fits(rd, de->name))
 		return rd->r->len ? 0 : -EINVAL;
-	/* A mapped file may be anything; who wants to know looks it up. */
-	if (fs_is_mapped(s) && type == DT_REG)
-		type = DT_UNKNOWN;
+	if (fs_is_mapped(s) && !rd->plus && type == DT_REG)
+		type = type_of(rd, de->name);
 	if (rd->plus && !is_dots(de->name)) {
 		e = look_up(rd, de->name, &entry);
 		if (e == -ENFILE || e == -ENOMEM)
@@ -249,8 +263,8 @@ static int readdir_request(struct fs_req *r, bool plus)
 		return e;
 	rd.left = in.size;
 	rd.dir = h->ino;
-	/* In a mapped tree each has to be opened, for its attribute. */
-	if (plus && !fs_is_mapped(r->s))
+	/* To look up in a mapped tree, each is found and opened by itself. */
+	if (plus != fs_is_mapped(r->s))
 		rd.dir_fd = fs_walk_dir(r->s, rd.dir, &rd.own);
 	if (h->fd < 0) {
 		e = read_stub(&rd, in.offset);

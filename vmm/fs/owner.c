@@ -10,23 +10,30 @@ static bool host_has_bytes(uint32_t mode)
 	return S_ISREG(mode) || S_ISDIR(mode);
 }
 
-static int see_mapped(int fd, struct statx *st)
+/* Return: 0; -ENODATA if there is none; -EIO if it cannot be; or -errno */
+static int get(int fd, struct mapped_stat *ret)
 {
 	uint8_t buf[MAPPED_STAT_LEN + 1];
+	ssize_t n = fgetxattr(fd, MAPPED_STAT, buf, sizeof(buf));
+
+	if (n < 0)
+		return errno == ERANGE ? -EIO : -errno;
+	return mapped_get(buf, (size_t)n, ret) < 0 ? -EIO : 0;
+}
+
+static int see_mapped(int fd, struct statx *st)
+{
 	struct mapped_stat m;
-	ssize_t n;
+	int r;
 
 	st->stx_uid = 0;
 	st->stx_gid = 0;
 	if (!host_has_bytes(st->stx_mode))
 		return 0;
-	n = fgetxattr(fd, MAPPED_STAT, buf, sizeof(buf));
-	if (n < 0 && errno == ENODATA)
-		return 0;
-	if (n < 0)
-		return errno == ERANGE ? -EIO : -errno;
-	if (mapped_get(buf, (size_t)n, &m) < 0 ||
-	    S_ISDIR(m.mode) != S_ISDIR(st->stx_mode))
+	r = get(fd, &m);
+	if (r < 0)
+		return r == -ENODATA ? 0 : r;
+	if (S_ISDIR(m.mode) != S_ISDIR(st->stx_mode))
 		return -EIO;
 	if (!host_has_bytes(m.mode) && !S_ISLNK(m.mode)) {
 		st->stx_size = 0;
@@ -49,6 +56,16 @@ int fs_owner_see(const struct fs_server *s, int fd, struct statx *st)
 	if (st->stx_gid == s->gid)
 		st->stx_gid = s->o.gid;
 	return 0;
+}
+
+uint32_t fs_owner_type(int fd)
+{
+	struct mapped_stat m;
+	int r = get(fd, &m);
+
+	if (r < 0)
+		return r == -ENODATA ? S_IFREG : 0;
+	return S_ISDIR(m.mode) ? 0 : m.mode & S_IFMT;
 }
 
 static int put(int fd, const struct mapped_stat *m)

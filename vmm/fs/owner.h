@@ -41,6 +41,13 @@ MUST_CHECK int fs_owner_see(const struct fs_server *s, int fd,
 			    struct statx *st);
 
 /**
+ * fs_owner_type() - Of what type the guest sees a regular file of a mapped tree
+ *
+ * Return: S_IFMT bits; 0 if that cannot be told, or its attribute cannot be
+ */
+uint32_t fs_owner_type(int fd);
+
+/**
  * fs_owner_born() - Give a new object in a mapped tree its attribute
  * @fd:		Of the object, to read or write
  * @dir:	Attributes of its folder, as the guest sees them

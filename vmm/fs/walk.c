@@ -167,6 +167,16 @@ int fs_open_path(struct fs_server *s, const struct fs_path *path, int flags,
 	return fd == -EMFILE ? -ENFILE : fd;
 }
 
+int fs_open_in(struct fs_server *s, int dir_fd, const char *name, int flags)
+{
+	int fd;
+
+	do {
+		fd = beneath(dir_fd, name, flags, 0);
+	} while (fd < 0 && out_of_fds(s, fd));
+	return fd == -EMFILE ? -ENFILE : fd;
+}
+
 static bool not_there(int r)
 {
 	return r == -ENOENT || r == -ENOTDIR || r == -ELOOP || r == -EXDEV ||

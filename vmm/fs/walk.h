@@ -69,6 +69,14 @@ MUST_CHECK int fs_open_path(struct fs_server *s, const struct fs_path *path,
 			    int flags, mode_t mode);
 
 /**
+ * fs_open_in() - The same by one name, in a folder that was just walked to
+ *
+ * Return: as above
+ */
+MUST_CHECK int fs_open_in(struct fs_server *s, int dir_fd, const char *name,
+			  int flags);
+
+/**
  * fs_walk() - Open an inode, by any of its names
  * @flags:	Of open(), as above; unless O_PATH it is a file or a folder
  *
