@@ -68,6 +68,10 @@ struct fuse_statx_out {
 };
 #endif
 
+#if FUSE_KERNEL_MINOR_VERSION < 40
+#define FUSE_NO_EXPORT_SUPPORT (1ULL << 38)
+#endif
+
 _Static_assert(FUSE_KERNEL_MINOR_VERSION >= 38, "linux/fuse.h of Linux 6.1");
 _Static_assert(sizeof(struct fuse_in_header) == 40, "FUSE 7.41");
 _Static_assert(sizeof(struct fuse_out_header) == 16, "FUSE 7.41");
