@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* vmm/fs/names.c - operations that make names */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "common/io.h"
@@ -289,18 +290,38 @@ static int link_by_name(struct fs_server *s, struct fs_inode *ino, int dir_fd,
 	return r;
 }
 
+/* What link_fd() says if the kernel does not let us. */
+static bool is_refused(int r)
+{
+	return r == -ENOENT || r == -EACCES;
+}
+
 /*
- * By its descriptor, if the kernel lets us: that needs Linux 6.10 or a
- * capability, and is ENOENT otherwise.
+ * By its descriptor: that needs Linux 6.10 and a thread that has not changed
+ * its credentials since it was opened, or a capability.  By its place in /proc
+ * it needs none of these.
  */
+static int link_fd(const struct fs_server *s, int fd, int dir_fd,
+		   const char *name)
+{
+	char number[16];
+
+	if (linkat(fd, "", dir_fd, name, AT_EMPTY_PATH) == 0)
+		return 0;
+	if (errno != ENOENT || s->self_fd < 0)
+		return -errno;
+	(void)snprintf(number, sizeof(number), "%d", fd);
+	if (linkat(s->self_fd, number, dir_fd, name, AT_SYMLINK_FOLLOW) == 0)
+		return 0;
+	return -errno;
+}
+
 static int link_in(struct fs_server *s, struct fs_at *at, int dir_fd,
 		   const char *name)
 {
-	if (linkat(at->fd, "", dir_fd, name, AT_EMPTY_PATH) == 0)
-		return 0;
-	if (errno != ENOENT)
-		return -errno;
-	return link_by_name(s, at->ino, dir_fd, name);
+	int r = link_fd(s, at->fd, dir_fd, name);
+
+	return is_refused(r) ? link_by_name(s, at->ino, dir_fd, name) : r;
 }
 
 /* Answer with the new name, which stands for @ino if nobody meddled. */

@@ -191,6 +191,7 @@ static struct fs_server *server_alloc(const struct fs_opts *o)
 	s->o = *o;
 	s->root_fd = -1;
 	s->file_fd = -1;
+	s->self_fd = -1;
 	list_init(&s->idle);
 	s->uid = geteuid();
 	s->gid = getegid();
@@ -214,6 +215,7 @@ int fs_server_new(const struct fs_opts *o, struct fs_server **ret,
 		fs_server_free(s);
 		return r;
 	}
+	s->self_fd = open("/proc/self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	r = make_tables(s);
 	if (r == 0)
 		r = make_root(s);
@@ -250,6 +252,7 @@ void fs_server_free(struct fs_server *s)
 	free(s->hash);
 	base_closep(&s->root_fd);
 	base_closep(&s->file_fd);
+	base_closep(&s->self_fd);
 	(void)pthread_mutex_destroy(&s->lock);
 	free(s);
 }

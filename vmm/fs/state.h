@@ -24,6 +24,7 @@ struct fs_inode;
  * @o:		As it was made
  * @root_fd:	The folder; -1 if it is a file
  * @file_fd:	The file, else -1
+ * @self_fd:	/proc/self/fd, to give a name to what is open; -1 if there is none
  * @root_mount:	Mount that the folder is in; what is in another is out of reach
  * @ident_stat:	The file system has no file handles: identity is from statx()
  * @ident_flags: For name_to_handle_at()
@@ -54,6 +55,7 @@ struct fs_server {
 	struct fs_opts o;
 	int root_fd;
 	int file_fd;
+	int self_fd;
 	int root_mount;
 	bool ident_stat;
 	int ident_flags;
