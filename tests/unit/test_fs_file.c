@@ -432,6 +432,33 @@ START_TEST(tmpfile_can_be_linked_or_vanishes)
 }
 END_TEST
 
+/* As overlayfs copies a file up: open for writing alone, and nameless yet. */
+START_TEST(attributes_of_a_tmpfile_need_no_reading)
+{
+	struct fuse_setattr_in in = { .valid = FATTR_MODE, .mode = 0600 };
+	struct fuse_attr attr;
+	struct fuse_kit k;
+	uint64_t node;
+
+	fk_init(&k, NULL);
+	ck_assert_int_eq(fk_tmpfile(&k, ROOT, O_WRONLY, 0640), 0);
+	node = k.entry.nodeid;
+	ck_assert_int_eq(fk_setxattr(&k, node, "user.a", "1", 1, 0), 0);
+	ck_assert_int_eq(fk_getxattr(&k, node, "user.a", 9), 0);
+	ck_assert(fk_body_is(&k, "1"));
+	ck_assert_int_eq(fk_listxattr(&k, node, 99), 0);
+	ck_assert_int_eq(fk_removexattr(&k, node, "user.a"), 0);
+	ck_assert_int_eq(fk_setattr(&k, node, &in, &attr), 0);
+	ck_assert_uint_eq(attr.mode, S_IFREG | 0600);
+	/* What is in it is another matter. */
+	ck_assert_int_eq(fk_open(&k, node, O_RDONLY), -ESTALE);
+	ck_assert_int_eq(fk_release(&k, node, k.fh), 0);
+	/* Its last descriptor is the inode's then. */
+	ck_assert_int_eq(fk_setxattr(&k, node, "user.a", "1", 1, 0), 0);
+	fk_done(&k);
+}
+END_TEST
+
 START_TEST(fallocate_seek_and_copy)
 {
 	struct fuse_fallocate_in fa = { .offset = 65536, .length = 65536 };
@@ -602,6 +629,7 @@ CHECK_MAIN("fs_file", create_writes_and_reads_back, create_of_what_is_there,
 	   offset_beyond_what_files_have_is_refused,
 	   write_whose_size_is_not_its_data_is_refused,
 	   write_of_others_clears_setuid, fallocate_clears_setuid,
-	   tmpfile_can_be_linked_or_vanishes, fallocate_seek_and_copy,
+	   tmpfile_can_be_linked_or_vanishes,
+	   attributes_of_a_tmpfile_need_no_reading, fallocate_seek_and_copy,
 	   fallocate_seek_and_copy_of_what_cannot_be, sync_flush_and_statfs,
 	   getattr_by_handle_of_a_file_that_the_host_removed)

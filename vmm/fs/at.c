@@ -140,6 +140,11 @@ void fs_put(struct fs_server *s, struct fs_at *at)
 	*at = (struct fs_at){ .fd = -1 };
 }
 
+static bool serves(int have, int flags)
+{
+	return flags == FS_ANY_ACCESS || have == O_RDWR || have == flags;
+}
+
 /* The lock is held: one that is open for what is wanted, if any. */
 static struct fs_handle *usable(const struct fs_inode *ino, int flags)
 {
@@ -147,9 +152,8 @@ static struct fs_handle *usable(const struct fs_inode *ino, int flags)
 
 	list_for_each (p, &ino->handles) {
 		struct fs_handle *h = list_entry(p, struct fs_handle, link);
-		int have = h->flags & O_ACCMODE;
 
-		if (have == O_RDWR || have == flags)
+		if (serves(h->flags & O_ACCMODE, flags))
 			return h;
 	}
 	return NULL;
@@ -161,8 +165,7 @@ bool fs_borrow(struct fs_server *s, int flags, struct fs_at *at)
 
 	fs_lock(s);
 	/* An idle one may be of a file that the host has moved out since. */
-	if (ino->pinned && ino->fd_real &&
-	    (ino->fd_access == O_RDWR || ino->fd_access == flags)) {
+	if (ino->pinned && ino->fd_real && serves(ino->fd_access, flags)) {
 		at->fd = fs_inode_use_fd(s, ino);
 		at->shared = at->fd >= 0;
 	}
@@ -188,6 +191,6 @@ int fs_get_open(struct fs_server *s, uint64_t nodeid, int flags,
 		return -EOPNOTSUPP;
 	if (fs_borrow(s, flags, at))
 		return 0;
-	at->fd = fs_walk(s, at->ino, flags);
+	at->fd = fs_walk(s, at->ino, flags == FS_ANY_ACCESS ? O_RDONLY : flags);
 	return at->fd < 0 ? at->fd : 0;
 }

@@ -39,7 +39,7 @@ static int chmod_at(struct fs_server *s, const struct fs_at *at, uint32_t mode)
 
 	if (r != -EBADF)
 		return r;
-	r = fs_get_open(s, at->ino->id, O_RDONLY, &real);
+	r = fs_get_open(s, at->ino->id, FS_ANY_ACCESS, &real);
 	if (r == 0)
 		r = host_chmod(real.fd, mode);
 	fs_put(s, &real);

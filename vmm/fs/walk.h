@@ -24,6 +24,9 @@
 #include "vmm/fs/handle.h"
 #include "vmm/fs/inode.h"
 
+/* For fs_get_open(): opened for whatever, as attributes do not care. */
+#define FS_ANY_ACCESS (-1)
+
 /* Bytes of a path from the root that we walk; deeper is ENAMETOOLONG. */
 #define FS_PATH_MAX 65536u
 
@@ -149,7 +152,8 @@ MUST_CHECK int fs_get_there(struct fs_server *s, uint64_t nodeid, bool open,
 
 /**
  * fs_borrow() - A descriptor of @at->ino that is no O_PATH one, if there is one
- * @flags:	O_RDONLY, O_WRONLY or O_RDWR: what it has to be good for
+ * @flags:	O_RDONLY, O_WRONLY or O_RDWR: what it has to be good for; or
+ *		FS_ANY_ACCESS
  *
  * Return: whether there was; fs_put() gives it back
  */
@@ -157,7 +161,7 @@ bool fs_borrow(struct fs_server *s, int flags, struct fs_at *at);
 
 /**
  * fs_get_open() - A descriptor that is no O_PATH one
- * @flags:	O_RDONLY or O_WRONLY
+ * @flags:	O_RDONLY, O_WRONLY, or FS_ANY_ACCESS
  *
  * As fs_get(), but for files and folders only, others are -EOPNOTSUPP.
  */

@@ -92,7 +92,7 @@ int fs_op_getxattr(struct fs_req *r)
 	value = malloc(cap ? cap : 1);
 	if (!value)
 		return -ENOMEM;
-	e = fs_get_open(r->s, r->h.nodeid, O_RDONLY, &at);
+	e = fs_get_open(r->s, r->h.nodeid, FS_ANY_ACCESS, &at);
 	if (e == 0) {
 		n = fgetxattr(at.fd, name, value, cap);
 		e = n < 0 ? -errno : 0;
@@ -133,7 +133,7 @@ int fs_op_setxattr(struct fs_req *r)
 	e = fs_req_last(r, value, in.size);
 	if (e < 0)
 		return e;
-	e = fs_get_open(r->s, r->h.nodeid, O_RDONLY, &at);
+	e = fs_get_open(r->s, r->h.nodeid, FS_ANY_ACCESS, &at);
 	if (e == 0)
 		e = fsetxattr(at.fd, name, value, in.size, (int)in.flags) < 0
 			    ? -errno
@@ -152,7 +152,7 @@ int fs_op_removexattr(struct fs_req *r)
 		e = fs_req_end(r);
 	if (e < 0)
 		return e;
-	e = fs_get_open(r->s, r->h.nodeid, O_RDONLY, &at);
+	e = fs_get_open(r->s, r->h.nodeid, FS_ANY_ACCESS, &at);
 	if (e == 0)
 		e = fremovexattr(at.fd, name) < 0 ? -errno : 0;
 	fs_put(r->s, &at);
@@ -203,7 +203,7 @@ int fs_op_listxattr(struct fs_req *r)
 	list = malloc(XATTR_LIST_MAX);
 	if (!list)
 		return -ENOMEM;
-	e = fs_get_open(r->s, r->h.nodeid, O_RDONLY, &at);
+	e = fs_get_open(r->s, r->h.nodeid, FS_ANY_ACCESS, &at);
 	if (e == 0) {
 		n = flistxattr(at.fd, list, XATTR_LIST_MAX);
 		e = n < 0 ? -errno : 0;
