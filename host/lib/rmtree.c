@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "host/lib/rmtree.h"
@@ -13,19 +14,35 @@
  * struct walk - Folders on the way down; a stack, for a depth is ours to bound
  * @dir:	Open ones, [0] the one we began with
  * @name:	Of each in the one above
+ * @moved:	Folders that were too deep, and are in dir[0] now
  */
 struct walk {
 	DIR *dir[RMTREE_DEPTH_MAX];
 	char name[RMTREE_DEPTH_MAX][NAME_MAX + 1];
 	int n;
+	unsigned int moved;
 };
+
+/* To where it is not deep.  Its new name may be of one that is left there. */
+static int move_up(struct walk *w, int dirfd_, const char *name)
+{
+	char up[32];
+
+	do
+		(void)snprintf(up, sizeof(up), ".deep-%u", w->moved++);
+	while (renameat(dirfd_, name, dirfd(w->dir[0]), up) < 0 &&
+	       (errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR) &&
+	       w->moved < UINT_MAX);
+	return faccessat(dirfd_, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0 ? 0
+								      : -ELOOP;
+}
 
 static int enter(struct walk *w, int dirfd, const char *name)
 {
 	int fd;
 
 	if (w->n == RMTREE_DEPTH_MAX)
-		return -ELOOP;
+		return move_up(w, dirfd, name);
 	if (strlen(name) > NAME_MAX)
 		return -ENAMETOOLONG;
 	fd = openat(dirfd, name,
@@ -77,6 +94,21 @@ static int step(struct walk *w)
 	return 0;
 }
 
+/* Until nothing had to be moved: readdir() may have passed its new place. */
+static int walk(struct walk *w, int dirfd)
+{
+	unsigned int before;
+	int r;
+
+	do {
+		before = w->moved;
+		r = enter(w, dirfd, ".");
+		while (r == 0 && w->n)
+			r = step(w);
+	} while (r == 0 && w->moved != before);
+	return r;
+}
+
 int rmtree_inside(int dirfd)
 {
 	struct walk *w = calloc(1, sizeof(*w));
@@ -84,9 +116,7 @@ int rmtree_inside(int dirfd)
 
 	if (!w)
 		return -ENOMEM;
-	r = enter(w, dirfd, ".");
-	while (r == 0 && w->n)
-		r = step(w);
+	r = walk(w, dirfd);
 	while (w->n)
 		(void)closedir(w->dir[--w->n]);
 	free(w);

@@ -5,13 +5,16 @@
 
 #include "common/base.h"
 
-/* Folders in one another; ours are never deeper than an image may be. */
+/*
+ * Folders in one another that are open at a time: an image is never deeper.
+ * What a guest has made may be: what lies below is moved up, and goes then.
+ */
 #define RMTREE_DEPTH_MAX 300
 
 /**
  * rmtree() - Remove @name in @dirfd, whatever it is; follows no link
  *
- * Return: 0 also if it was not there; -ELOOP if it is too deep; or -errno
+ * Return: 0 also if it was not there; or -errno
  */
 MUST_CHECK int rmtree(int dirfd, const char *name);
 
