@@ -254,6 +254,32 @@ static void read_mounts(struct rd *rd, struct msg_boot *m)
 	}
 }
 
+/* Tags stand in option strings of the guest: nothing that means more there. */
+static bool tag_ok(const char *s)
+{
+	static const char ok[] = "abcdefghijklmnopqrstuvwxyz"
+				 "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+
+	return strlen(s) <= WIRE_TAG_MAX && !s[strspn(s, ok)];
+}
+
+/* What an overlay is made of, and nothing else is. */
+static int boot_check_root(const struct msg_boot *m, struct err *e)
+{
+	const bool overlay = m->root == WIRE_ROOT_OVERLAY;
+
+	if (!tag_ok(m->lower) || !tag_ok(m->upper))
+		return err_set(e, -EBADMSG,
+			       "BOOT: a tag is not 1 to %u letters, digits, "
+			       "'.', '_' and '-'",
+			       WIRE_TAG_MAX);
+	if (overlay != (*m->lower != '\0') || (!overlay && *m->upper))
+		return err_set(e, -EBADMSG,
+			       "BOOT: an overlay, and nothing else, has a "
+			       "layer to read");
+	return 0;
+}
+
 static int boot_check_strings(const struct msg_boot *m, struct err *e)
 {
 	int r = wire_env_check("BOOT", m->env, m->envc, e);
@@ -266,6 +292,8 @@ static int boot_check_strings(const struct msg_boot *m, struct err *e)
 		return wire_too_long(e, "BOOT: cwd", WIRE_PATH_MAX);
 	if (*m->cwd && *m->cwd != '/')
 		return err_set(e, -EBADMSG, "BOOT: cwd is not absolute");
+	if (r == 0)
+		r = boot_check_root(m, e);
 	for (uint32_t i = 0; r == 0 && i < m->n_mounts; i++)
 		r = mount_check(&m->mounts[i], e);
 	return r;
@@ -280,6 +308,8 @@ static int boot_parse_strings(struct rd *rd, struct msg_boot *m, struct err *e)
 	m->hostname = rd_str(rd);
 	m->cwd = rd_str(rd);
 	m->user = rd_str(rd);
+	m->lower = rd_str(rd);
+	m->upper = rd_str(rd);
 	if (rd->bad || !wire_strs_fit(rd, (size_t)m->envc + m->n_mounts))
 		return wire_malformed(e, "BOOT");
 	m->mounts = calloc(1, mounts_len + (m->envc + 1) * sizeof(*m->env));
@@ -307,16 +337,18 @@ int wire_boot_parse(const void *p, size_t len, struct msg_boot *ret,
 	*ret = (struct msg_boot){
 		.flags = le32_get(w->flags),
 		.root = (enum wire_root)root,
+		.stop_signal = le16_get(w->stop_signal),
 		.clock_ns = le64_get(w->clock_ns),
 		.envc = le32_get(w->envc),
 		.n_mounts = le32_get(w->n_mounts),
 	};
-	if (le16_get(w->reserved))
-		return wire_reserved_set(e, "BOOT");
-	if (ret->flags)
+	if (ret->flags & ~WIRE_BOOT_FLAGS)
 		return wire_bad_flags(e, "BOOT", ret->flags);
-	if (root != WIRE_ROOT_BUILTIN)
+	if (root != WIRE_ROOT_BUILTIN && root != WIRE_ROOT_OVERLAY)
 		return err_set(e, -EBADMSG, "BOOT: unknown root %u", root);
+	if (ret->stop_signal > WIRE_SIGNAL_MAX)
+		return err_set(e, -EBADMSG, "BOOT: there is no signal %u",
+			       ret->stop_signal);
 	if (ret->clock_ns > INT64_MAX)
 		return err_set(e, -EBADMSG, "BOOT: the clock is out of range");
 	if (ret->envc > WIRE_ENVC_MAX || ret->n_mounts > WIRE_MOUNTS_MAX)

@@ -440,18 +440,25 @@ struct msg_mount {
 };
 
 enum wire_root {
-	WIRE_ROOT_BUILTIN = 1 /* what the initramfs has in /.hutch/root */
+	WIRE_ROOT_BUILTIN = 1, /* what the initramfs has in /.hutch/root */
+	WIRE_ROOT_OVERLAY = 2  /* a layer to write over one to read */
 };
+
+#define WIRE_BOOT_MAKE_CWD 0x1u /* the working folder, if it is not there */
+#define WIRE_BOOT_FLAGS    0x1u
+
+#define WIRE_TAG_MAX 36u /* of a virtiofs (virtio 1.2, 5.11.4) */
 
 /**
  * struct wire_boot - Fixed part of BOOT
  *
- * Followed by strings hostname, cwd, user, env[@envc], and @n_mounts mounts.
+ * Followed by strings hostname, cwd, user, lower, upper, env[@envc], and
+ * @n_mounts mounts.
  */
 struct wire_boot {
 	le32 flags;
 	le16 root;
-	le16 reserved;
+	le16 stop_signal;
 	le64 clock_ns;
 	le32 envc;
 	le32 n_mounts;
@@ -460,12 +467,15 @@ _Static_assert(sizeof(struct wire_boot) == 24, "wire layout is ABI");
 
 /**
  * struct msg_boot - BOOT
- * @flags:	None yet: 0
+ * @flags:	WIRE_BOOT_*
  * @root:	Where the root comes from
+ * @stop_signal: Asks the main process to end, 1 to 64; 0: SIGTERM
  * @clock_ns:	Set the clock to this; 0 leaves it as it is
  * @hostname:	"" for "hutch"
  * @cwd:	Of processes that do not say; "" for "/"
  * @user:	Of processes that do not say; "" for root
+ * @lower:	Of an overlay, tag of the virtiofs that is read; else ""
+ * @upper:	Likewise, of the one that is written; "" for memory
  * @env:	Of all processes, @envc strings and a NULL
  *
  * Parsed, @env and @mounts are one allocation that wire_boot_done() frees.
@@ -473,12 +483,15 @@ _Static_assert(sizeof(struct wire_boot) == 24, "wire layout is ABI");
 struct msg_boot {
 	uint32_t flags;
 	enum wire_root root;
+	unsigned int stop_signal;
 	uint64_t clock_ns;
 	uint32_t envc;
 	uint32_t n_mounts;
 	const char *hostname;
 	const char *cwd;
 	const char *user;
+	const char *lower;
+	const char *upper;
 	const char **env;
 	struct msg_mount *mounts;
 };

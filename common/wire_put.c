@@ -200,7 +200,8 @@ size_t wire_boot_size(const struct msg_boot *m)
 {
 	size_t size = WIRE_HDR_LEN + sizeof(struct wire_boot) +
 		      wire_str_size(m->hostname) + wire_str_size(m->cwd) +
-		      wire_str_size(m->user) + wire_strs_size(m->env, m->envc);
+		      wire_str_size(m->user) + wire_str_size(m->lower) +
+		      wire_str_size(m->upper) + wire_strs_size(m->env, m->envc);
 
 	for (uint32_t i = 0; i < m->n_mounts; i++)
 		size += mount_size(&m->mounts[i]);
@@ -213,13 +214,15 @@ void wire_boot_put(struct wr *wr, const struct msg_boot *m)
 		return;
 	wr_le32(wr, m->flags);
 	wr_le16(wr, (uint16_t)m->root);
-	wr_le16(wr, 0);
+	wr_le16(wr, (uint16_t)m->stop_signal);
 	wr_le64(wr, m->clock_ns);
 	wr_le32(wr, m->envc);
 	wr_le32(wr, m->n_mounts);
 	wr_str(wr, m->hostname);
 	wr_str(wr, m->cwd);
 	wr_str(wr, m->user);
+	wr_str(wr, m->lower);
+	wr_str(wr, m->upper);
 	wire_strs_put(wr, m->env, m->envc);
 	for (uint32_t i = 0; i < m->n_mounts; i++) {
 		const struct msg_mount *mt = &m->mounts[i];

@@ -37,6 +37,8 @@ _hutch_values() {
 	--keep) echo head tail ;;
 	--keep-alive) echo processes ;;
 	--on-exit) echo stop keep ;;
+	--disk) echo ram ;;
+	--pull) echo missing always never ;;
 	esac
 }
 
@@ -125,6 +127,13 @@ _hutch() {
 	help)
 		mapfile -t COMPREPLY < <(compgen -W "$(_hutch_verbs "$cmd")" \
 			-- "$cur")
+		;;
+	run)
+		# A name that is whole only as far as its colon is no help.
+		[ $words -eq 0 ] || return 0
+		mapfile -t COMPREPLY < <(compgen -W \
+			"$("$cmd" image list 2>/dev/null |
+				sed -n '2,$s/:latest .*\|^- .*\| .*//p')" -- "$cur")
 		;;
 	exec | start | events)
 		[ $words -eq 0 ] || return 0

@@ -2,13 +2,6 @@
 /*
  * guest-agent/boot.c - see boot.h
  *
- * The kernel unpacked the initramfs into its rootfs: this program as /init,
- * the boot message, and below /.hutch/root the system that processes will
- * see.  That folder becomes a mount of its own and is moved over /, so that
- * pivot_root(2) works in the guest, which it does not on the rootfs itself.
- * A bind mount does that with the files where they are; a tmpfs of its own
- * would be a copy of each, and look the same.
- *
  * Every system call here is between the user and his first byte of output.
  */
 #include <errno.h>
@@ -18,7 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/mount.h>
 #include <sys/reboot.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -29,38 +21,13 @@
 #include "common/rd.h"
 #include "guest-agent/boot.h"
 #include "guest-agent/layout.h"
+#include "guest-agent/root.h"
 
 #define NS_PER_S 1000000000ull
-
-/* Where a file system is whose one file will be seen elsewhere. */
-#define HIDDEN "/run/.hutch-mount"
 
 /* Of the agent itself: connections, pipes, cgroups. */
 #define AGENT_NOFILE     16384u
 #define AGENT_NOFILE_MAX 524288u
-
-#define SAFE (MS_NOSUID | MS_NODEV | MS_NOEXEC)
-
-/** struct mount_point - What every guest has; @at is relative to its root */
-struct mount_point {
-	const char *type;
-	const char *at;
-	unsigned long flags;
-	const char *data;
-};
-
-/* Gid 5 is group tty in every distribution's /etc/group. */
-static const struct mount_point mounts[] = {
-	{ "devtmpfs", "dev", MS_NOSUID, "mode=0755" },
-	{ "proc", "proc", SAFE, NULL },
-	{ "sysfs", "sys", SAFE, NULL },
-	{ "cgroup2", "sys/fs/cgroup", SAFE, "nsdelegate,memory_recursiveprot" },
-	{ "devpts", "dev/pts", MS_NOSUID | MS_NOEXEC,
-	  "mode=620,gid=5,ptmxmode=666" },
-	{ "tmpfs", "dev/shm", MS_NOSUID | MS_NODEV, "mode=1777" },
-	{ "tmpfs", "tmp", MS_NOSUID | MS_NODEV, "mode=1777" },
-	{ "tmpfs", "run", MS_NOSUID | MS_NODEV, "mode=0755" },
-};
 
 /** struct text_file - A file or a kernel setting, and what goes in */
 struct text_file {
@@ -86,19 +53,27 @@ static const struct text_file links[] = {
 	{ "/dev/stderr", "/proc/self/fd/2" },
 };
 
-static void problem(struct boot *b, const struct err *e)
+void boot_problem(struct boot *b, const struct err *e)
 {
 	log_err(&b->log, "boot: %s", e->msg);
 	if (!*b->problem)
 		(void)snprintf(b->problem, sizeof(b->problem), "%s", e->msg);
 }
 
-static void problem_errno(struct boot *b, const char *what, const char *name)
+void boot_problem_errno(struct boot *b, const char *what, const char *name)
 {
 	struct err e;
 
 	(void)err_set(&e, -errno, "%s '%s': %s", what, name, strerror(errno));
-	problem(b, &e);
+	boot_problem(b, &e);
+}
+
+/* Whoever asked for it would miss it: a guest without it is of no use. */
+void boot_failed(struct boot *b, const struct err *e)
+{
+	log_err(&b->log, "boot: %s", e->msg);
+	if (!*b->failed)
+		(void)snprintf(b->failed, sizeof(b->failed), "%s", e->msg);
 }
 
 static void default_message(struct msg_boot *m)
@@ -109,6 +84,8 @@ static void default_message(struct msg_boot *m)
 				.hostname = "",
 				.cwd = "",
 				.user = "",
+				.lower = "",
+				.upper = "",
 				.env = no_env };
 }
 
@@ -143,171 +120,12 @@ static void read_message(struct boot *b)
 		r = parse_message(b, len, &e);
 	if (r < 0) {
 		(void)err_wrap(&e, r, "boot message");
-		problem(b, &e);
+		boot_problem(b, &e);
 		default_message(&b->msg);
 	}
 	/* It may hold secrets, and what runs later has no use for it. */
 	(void)unlink(BOOT_FILE);
 	(void)unlink("/init");
-}
-
-static void make_dir(const char *path)
-{
-	/* If it cannot be made, the mount on it says so. */
-	(void)mkdir(path, 0755);
-}
-
-static void mount_one(struct boot *b, const struct mount_point *m)
-{
-	make_dir(m->at);
-	if (mount(m->type, m->at, m->type, m->flags, m->data) < 0)
-		problem_errno(b, "mount", m->at);
-}
-
-/* Our own 0 to 2, so that nothing else ever gets these numbers. */
-static void open_stdio(struct boot *b)
-{
-	int fd = open("dev/null", O_RDWR | O_CLOEXEC);
-
-	for (int i = 0; fd >= 0 && i < 3; i++)
-		if (fd != i && dup2(fd, i) < 0)
-			problem_errno(b, "descriptor for", "/dev/null");
-	if (fd > 2)
-		(void)close(fd);
-	fd = open("dev/kmsg", O_WRONLY | O_CLOEXEC);
-	if (fd < 0)
-		return;
-	b->log.fd = fd;
-	b->log.kmsg = 1;
-}
-
-int boot_links(char *text)
-{
-	int n = 0;
-
-	while (*text) {
-		char *old = text, *end = strchr(text, '\n');
-		char *new = strchr(text, ' ');
-
-		if (!end || !new || new > end)
-			return -EBADMSG;
-		*end = '\0';
-		*new ++ = '\0';
-		text = end + 1;
-		if (link(old, new) == 0)
-			n++;
-	}
-	return n;
-}
-
-static void make_links(struct boot *b)
-{
-	auto_free char *text = NULL;
-	struct err e = { 0 };
-	int r = io_read_file(AT_FDCWD, BOOT_LINKS, BOOT_LINKS_MAX, &text, NULL,
-			     &e);
-
-	if (r == -ENOENT)
-		return;
-	if (r == 0)
-		r = boot_links(text);
-	if (r == -EBADMSG)
-		(void)err_set(&e, r, BOOT_LINKS ": not lines of two names");
-	if (r < 0)
-		problem(b, &e);
-	(void)unlink(BOOT_LINKS);
-}
-
-static void make_root(struct boot *b)
-{
-	make_dir("/.hutch");
-	make_dir(BOOT_ROOT);
-	if (mount(BOOT_ROOT, BOOT_ROOT, NULL, MS_BIND, NULL) < 0 ||
-	    chdir(BOOT_ROOT) < 0) {
-		problem_errno(b, "mount of the root", BOOT_ROOT);
-		return;
-	}
-	make_links(b);
-	for (size_t i = 0; i < ARRAY_LEN(mounts); i++) {
-		mount_one(b, &mounts[i]);
-		if (i == 0)
-			open_stdio(b);
-	}
-	if (mount(".", "/", NULL, MS_MOVE, NULL) < 0 || chroot(".") < 0 ||
-	    chdir("/") < 0)
-		problem_errno(b, "switch to the root", BOOT_ROOT);
-}
-
-/* A message's mounts may go where nothing is yet. */
-static void make_parents(const char *path)
-{
-	char part[WIRE_PATH_MAX + 1];
-
-	for (const char *p = strchr(path + 1, '/'); p; p = strchr(p + 1, '/')) {
-		(void)snprintf(part, sizeof(part), "%.*s", (int)(p - path),
-			       path);
-		make_dir(part);
-	}
-}
-
-static unsigned long mount_flags(uint32_t flags)
-{
-	return (flags & WIRE_MOUNT_RDONLY ? MS_RDONLY : 0) |
-	       (flags & WIRE_MOUNT_NOSUID ? MS_NOSUID : 0) |
-	       (flags & WIRE_MOUNT_NODEV ? MS_NODEV : 0) |
-	       (flags & WIRE_MOUNT_NOEXEC ? MS_NOEXEC : 0);
-}
-
-/* Whoever asked for it would miss it: a guest without it is of no use. */
-static void mount_failed(struct boot *b, const struct msg_mount *m)
-{
-	struct err e;
-
-	(void)err_set(&e, -errno, "mount '%s': %s", m->target, strerror(errno));
-	log_err(&b->log, "boot: %s", e.msg);
-	if (!*b->failed)
-		(void)snprintf(b->failed, sizeof(b->failed), "%s", e.msg);
-}
-
-/* Out of sight, until its one file is where it belongs. */
-static int mount_file(const struct msg_mount *m)
-{
-	int fd, r, cause;
-
-	make_dir(HIDDEN);
-	if (mount(m->source, HIDDEN, m->type, mount_flags(m->flags),
-		  m->options) < 0)
-		return -1;
-	make_parents(m->target);
-	/* If it cannot be made, the mount on it says so. */
-	fd = open(m->target, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
-	if (fd >= 0)
-		(void)close(fd);
-	r = mount(HIDDEN "/" WIRE_MOUNT_ENTRY, m->target, NULL, MS_BIND, NULL);
-	cause = errno;
-	(void)umount2(HIDDEN, MNT_DETACH);
-	(void)rmdir(HIDDEN);
-	errno = cause;
-	return r;
-}
-
-static int mount_folder(const struct msg_mount *m)
-{
-	make_parents(m->target);
-	make_dir(m->target);
-	return mount(m->source, m->target, m->type, mount_flags(m->flags),
-		     m->options);
-}
-
-static void mount_message(struct boot *b)
-{
-	for (uint32_t i = 0; i < b->msg.n_mounts; i++) {
-		const struct msg_mount *m = &b->msg.mounts[i];
-
-		if ((m->flags & WIRE_MOUNT_FILE ? mount_file(m)
-						: mount_folder(m)) < 0)
-			mount_failed(b, m);
-	}
 }
 
 static int write_file(const char *path, int flags, const char *text)
@@ -324,18 +142,18 @@ static void set_names(struct boot *b)
 	char text[256 + WIRE_HOSTNAME_MAX];
 
 	if (sethostname(name, strlen(name)) < 0)
-		problem_errno(b, "hostname", name);
-	make_dir("/etc");
+		boot_problem_errno(b, "hostname", name);
+	(void)mkdir("/etc", 0755);
 	(void)snprintf(text, sizeof(text), "%s\n", name);
 	if (write_file("/etc/hostname", O_CREAT | O_TRUNC, text) < 0)
-		problem_errno(b, "write", "/etc/hostname");
+		boot_problem_errno(b, "write", "/etc/hostname");
 	(void)snprintf(text, sizeof(text),
 		       "127.0.0.1\tlocalhost\n"
 		       "::1\tlocalhost ip6-localhost ip6-loopback\n"
 		       "127.0.1.1\t%s\n",
 		       name);
 	if (write_file("/etc/hosts", O_CREAT | O_TRUNC, text) < 0)
-		problem_errno(b, "write", "/etc/hosts");
+		boot_problem_errno(b, "write", "/etc/hosts");
 }
 
 static void raise_lo(struct boot *b)
@@ -345,7 +163,7 @@ static void raise_lo(struct boot *b)
 	auto_fd int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
 	if (fd < 0 || ioctl(fd, SIOCSIFFLAGS, &ifr) < 0)
-		problem_errno(b, "bring up interface", "lo");
+		boot_problem_errno(b, "bring up interface", "lo");
 }
 
 static void set_kernel(struct boot *b)
@@ -358,11 +176,11 @@ static void set_kernel(struct boot *b)
 
 	for (size_t i = 0; i < ARRAY_LEN(settings); i++)
 		if (write_file(settings[i].path, 0, settings[i].text) < 0)
-			problem_errno(b, "set", settings[i].path);
+			boot_problem_errno(b, "set", settings[i].path);
 	if (setrlimit(RLIMIT_NOFILE, &rl) < 0)
-		problem_errno(b, "limit of", "descriptors");
+		boot_problem_errno(b, "limit of", "descriptors");
 	if (ns && clock_settime(CLOCK_REALTIME, &ts) < 0)
-		problem_errno(b, "set", "clock");
+		boot_problem_errno(b, "set", "clock");
 	/* Ctrl-Alt-Del is no business of a machine without a keyboard. */
 	(void)reboot(RB_DISABLE_CAD);
 }
@@ -372,7 +190,7 @@ static void make_cgroups(struct boot *b)
 	struct err e;
 
 	if (layout_make(&b->cgroups, &e) < 0)
-		problem(b, &e);
+		boot_problem(b, &e);
 }
 
 static void make_dev(struct boot *b)
@@ -383,7 +201,7 @@ static void make_dev(struct boot *b)
 	for (size_t i = 0; i < ARRAY_LEN(links); i++)
 		if (symlink(links[i].text, links[i].path) < 0 &&
 		    errno != EEXIST)
-			problem_errno(b, "link", links[i].path);
+			boot_problem_errno(b, "link", links[i].path);
 }
 
 void boot_run(struct boot *b)
@@ -396,20 +214,21 @@ void boot_run(struct boot *b)
 	};
 	(void)umask(022);
 	read_message(b);
-	make_root(b);
+	root_make(b);
 	make_dev(b);
 	set_names(b);
 	raise_lo(b);
 	set_kernel(b);
 	make_cgroups(b);
-	mount_message(b);
+	root_mount_message(b);
+	if (b->msg.flags & WIRE_BOOT_MAKE_CWD && *b->msg.cwd)
+		root_make_folders(b->msg.cwd);
 }
 
 void boot_power_off(const struct boot *b)
 {
 	sync();
-	for (uint32_t i = b->msg.n_mounts; i > 0; i--)
-		(void)umount2(b->msg.mounts[i - 1].target, MNT_DETACH);
+	root_unmount_message(b);
 	if (reboot(RB_POWER_OFF) < 0)
 		log_err(&b->log, "power off: %s", strerror(errno));
 	/* Reached only if the machine has no switch: PID 1 must not end. */

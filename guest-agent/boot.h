@@ -9,12 +9,7 @@
 #include "guest-agent/cgroup.h"
 
 #define BOOT_FILE     "/.hutch/boot"
-#define BOOT_ROOT     "/.hutch/root"
-#define BOOT_LINKS    "/.hutch/links"
 #define BOOT_HOSTNAME "hutch"
-
-/* Of BOOT_LINKS; a busybox has about 300 links in 8 KiB. */
-#define BOOT_LINKS_MAX 65536u
 
 /**
  * struct boot - What boot leaves behind for the agent
@@ -44,16 +39,14 @@ struct boot {
  */
 void boot_run(struct boot *b);
 
-/**
- * boot_links() - Make hard links, in the current folder
- * @text:	Lines "OLD NEW", taken apart in place
- *
- * One system call a link here; the kernel, unpacking an archive, would look
- * up each name three times.
- *
- * Return: how many were made; -EBADMSG at a line that is not one
- */
-MUST_CHECK int boot_links(char *text);
+/** boot_problem() - Log it, and keep it if it is the first */
+void boot_problem(struct boot *b, const struct err *e);
+
+/** boot_problem_errno() - The same of errno: "mount '/proc': No such device" */
+void boot_problem_errno(struct boot *b, const char *what, const char *name);
+
+/** boot_failed() - Likewise, of what the boot message asked for */
+void boot_failed(struct boot *b, const struct err *e);
 
 /**
  * boot_power_off() - Sync, unmount what the boot message mounted, power off

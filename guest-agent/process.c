@@ -401,9 +401,20 @@ void proc_kill_after(struct proc *p, uint64_t ns)
 		loop_timer_set(&p->a->loop, &p->kill_timer, ns, on_kill_timer);
 }
 
+/* A main process that has a signal of its own tells its children itself. */
+static void ask_to_end(struct proc *p)
+{
+	unsigned int sig = p->a->boot->stop_signal;
+
+	if (sig && p->flags & WIRE_EXEC_MAIN)
+		proc_signal(p, (int)sig, WIRE_SCOPE_ONE);
+	else
+		proc_signal(p, SIGTERM, WIRE_SCOPE_TREE);
+}
+
 void proc_terminate(struct proc *p)
 {
-	proc_signal(p, SIGTERM, WIRE_SCOPE_TREE);
+	ask_to_end(p);
 	if (p->flags & WIRE_EXEC_PTY)
 		proc_signal(p, SIGHUP, WIRE_SCOPE_TREE);
 	proc_signal(p, SIGCONT, WIRE_SCOPE_TREE);

@@ -144,7 +144,7 @@ void proc_signal(struct proc *p, int sig, enum wire_scope scope);
 /**
  * proc_terminate() - Ask all of it to end
  *
- * SIGTERM; SIGHUP for a terminal's session, since interactive shells ignore
+ * SIGTERM, or the boot message's signal for the main process alone; SIGHUP for a terminal's session, since interactive shells ignore
  * SIGTERM; SIGCONT, since what is stopped can do neither.
  */
 void proc_terminate(struct proc *p);

@@ -155,8 +155,8 @@ static int no_such(struct err *e, const char *what, const char *name,
 }
 
 /* Sets everything but the groups of @who, a name or a number. */
-static int find_who(char *passwd, const char *who, bool with_group,
-		    struct user *u, struct err *e)
+static int find_who(char *passwd, const char *who, struct user *u,
+		    struct err *e)
 {
 	if (!parse_id(who, &u->uid)) {
 		if (find_user(passwd, who, u))
@@ -165,14 +165,10 @@ static int find_who(char *passwd, const char *who, bool with_group,
 	}
 	if (find_user(passwd, NULL, u))
 		return 0;
+	/* As container engines do: a number nobody knows has group 0. */
 	if (u->uid == 0)
 		copy_field(u->home, "/root");
-	if (with_group || u->uid == 0)
-		return 0;
-	return err_set(e, -ENOENT,
-		       "user %u is not in /etc/passwd, so its group is not "
-		       "known: say %u:GID",
-		       u->uid, u->uid);
+	return 0;
 }
 
 int user_find(int etc, const char *spec, struct user *ret, struct err *e)
@@ -198,7 +194,7 @@ int user_find(int etc, const char *spec, struct user *ret, struct err *e)
 	if (r < 0)
 		return err_set(e, r, "/etc/passwd, /etc/group: %s",
 			       strerror(-r));
-	r = find_who(passwd, who, colon != NULL, ret, e);
+	r = find_who(passwd, who, ret, e);
 	if (r < 0)
 		return r;
 	if (!colon)

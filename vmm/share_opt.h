@@ -11,7 +11,8 @@
 #include "vmm/fs/server.h"
 #include "vmm/virtio/fs.h"
 
-#define SHARES_MAX 16u
+/* Folders of the user, an image, and the disk over it. */
+#define SHARES_MAX 18u
 
 /**
  * struct share_opt - One --fs

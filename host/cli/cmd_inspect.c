@@ -93,6 +93,11 @@ static void print_record(const struct hutch_record *rec)
 	for (size_t i = 0; rec->env && rec->env[i]; i++)
 		line("env", "%s", rec->env[i]);
 	line("kernel", "%s", rec->kernel ? rec->kernel : "");
+	if (rec->image && *rec->image) {
+		line("image", "%s %.12s", rec->image, rec->image_id);
+		line("disk", "%s",
+		     rec->disk == HUTCH_DISK_RAM ? "in memory" : "kept");
+	}
 	for (size_t i = 0; rec->mounts && rec->mounts[i]; i++)
 		line("mount", "%s:%s%s", rec->mounts[i]->source,
 		     rec->mounts[i]->target,

@@ -66,7 +66,7 @@ static int read_deed(const struct cli *c, const struct kill_opts *o,
 		return cli_usage(c, "--one and --grace do not go together: "
 				    "the SIGKILL after the grace is for all");
 	if (o->signal)
-		r = signals_parse(o->signal, &d->signo, &e);
+		r = hutch_parse_signal("--signal", o->signal, &d->signo, &e);
 	if (r == 0)
 		r = value_ms("--grace", o->grace, &d->grace_ms, &e);
 	return r < 0 ? cli_fail(c, &e) : 0;

@@ -5,10 +5,7 @@
 
 #include "host/cli/command.h"
 #include "host/cli/report.h"
-#include "host/cli/text.h"
 
-#define QUOTE_MAX  80
-#define QUOTE_COLS 60
 /* A command has ended and its VM has not: more than a guest needs. */
 #define POWER_OFF_MS 60000
 
@@ -23,22 +20,6 @@ static const struct opt run_opts[] = {
 	OPT_END,
 };
 
-/* A word where an image would stand: what was meant is plain mostly. */
-static int refuse_image(const struct cli *c, const struct opt_words *w)
-{
-	size_t cmd = w->rest[1] && !strcmp(w->rest[1], "--") ? 2 : 0;
-	char image[QUOTE_MAX], word[QUOTE_MAX];
-
-	(void)text_show(image, sizeof(image), w->rest[0], QUOTE_COLS);
-	(void)text_show(word, sizeof(word),
-			w->rest[cmd] ? w->rest[cmd] : "COMMAND", QUOTE_COLS);
-	return cli_usage(c,
-			 "'%s' stands where an image would, and VMs do not "
-			 "start from images yet: write hutch run -- %s%s",
-			 image, word,
-			 w->rest[cmd] && w->rest[cmd + 1] ? " ..." : "");
-}
-
 static int check(const struct cli *c, const struct command_opts *o,
 		 const struct opt_words *w)
 {
@@ -46,9 +27,9 @@ static int check(const struct cli *c, const struct command_opts *o,
 		return cli_usage(c, "run has no --detach: write hutch start "
 				    "NAME -- COMMAND");
 	if (w->n_rest == 0)
-		return cli_usage(c, "run needs a command: hutch run -- "
-				    "COMMAND");
-	return w->dashes ? 0 : refuse_image(c, w);
+		return cli_usage(c, "run needs an image or a command: hutch "
+				    "run IMAGE, or hutch run -- COMMAND");
+	return 0;
 }
 
 /* Frees @rec. Return: whether the VM's time was up. */
@@ -99,10 +80,10 @@ static int run_command(struct cli *c, const struct command_opts *o,
 	struct hutch_start_opts so = command_start_opts(o, cmd);
 	struct hutch_vm *vm = NULL;
 	struct hutch_err e = { 0 };
-	int r = cli_open(c);
 
-	if (r != 0)
-		return r;
+	if (!*cmd->argv)
+		return cli_usage(c, "the image says nothing of what to run: "
+				    "write a command behind its name");
 	so.flags |= HUTCH_START_ATTACH;
 	/* A VM that is to stay outlives us and the command. */
 	if (cmd->on_exit == HUTCH_ON_EXIT_STOP) {
@@ -124,6 +105,10 @@ static int cmd_run(struct cli *c, const void *opts, const struct opt_words *w)
 		r = command_read(c, o, w->rest, &cmd);
 	cmd.flags |= HUTCH_EXEC_MAIN;
 	if (r == 0)
+		r = cli_open(c);
+	if (r == 0)
+		r = command_image(c, o, w->rest, w->dashes, o->name, &cmd);
+	if (r == 0)
 		r = run_command(c, o, &cmd);
 	command_done(&cmd);
 	return r;
@@ -131,12 +116,17 @@ static int cmd_run(struct cli *c, const void *opts, const struct opt_words *w)
 
 const struct verb verb_run = {
 	.name = "run",
-	.args = "[OPTIONS] -- COMMAND [ARG...]",
+	.args = "[OPTIONS] IMAGE [COMMAND [ARG...]]\n"
+		"       hutch run [OPTIONS] -- COMMAND [ARG...]",
 	.summary = "run a command in a new VM",
-	.help = "Boots a VM, runs COMMAND in it, and ends the VM when COMMAND "
-		"has ended. The\nexit code is the command's own; 124: its time "
-		"was up, 125: hutch failed, 126: it\ncannot be run, 127: it was "
-		"not found, 128+N: signal N ended it.\n\n"
+	.help = "Boots a VM from IMAGE, or without one from a small built-in "
+		"root, runs COMMAND, or\nwhat the image says, and ends the VM "
+		"when that has ended. The exit code is the\ncommand's own; "
+		"124: its time was up, 125: hutch failed, 126: it cannot be "
+		"run,\n127: it was not found, 128+N: signal N ended it. An "
+		"image that is not here is\npulled (see hutch image pull).\n\n"
+		"  hutch run debian python3 -c 'print(1)'\n"
+		"  hutch run --rm -it debian bash\n"
 		"  hutch run -- sh -c 'uname -a; exit 7'\n"
 		"  hutch run --rm -i --timeout 10 -- sh < script.sh\n"
 		"  hutch run --rm -it -- sh\n",

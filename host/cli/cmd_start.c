@@ -34,12 +34,11 @@ static int start_vm(struct cli *c, const struct command_opts *o,
 {
 	struct hutch_start_opts so = command_start_opts(o, cmd);
 	struct hutch_err e = { 0 };
-	int r = cli_open(c);
 
-	if (r != 0)
-		return r;
 	so.name = w->word[0];
 	so.timeout_ms = cmd->timeout_ms;
+	/* A shell with nothing to read waits for who attaches. */
+	so.flags |= cmd->image_says ? HUTCH_START_STDIN : 0;
 	so.wait = o->no_wait ? HUTCH_WAIT_STARTED : HUTCH_WAIT_READY;
 	if (hutch_start(c->h, &so, NULL, &e) < 0)
 		return cli_fail(c, &e);
@@ -61,6 +60,10 @@ static int cmd_start(struct cli *c, const void *opts, const struct opt_words *w)
 				    "hutch start NAME -- COMMAND");
 	r = command_read(c, o, w->rest, &cmd);
 	if (r == 0)
+		r = cli_open(c);
+	if (r == 0)
+		r = command_image(c, o, w->rest, w->dashes, w->word[0], &cmd);
+	if (r == 0)
 		r = start_vm(c, o, &cmd, w);
 	command_done(&cmd);
 	return r;
@@ -68,14 +71,18 @@ static int cmd_start(struct cli *c, const void *opts, const struct opt_words *w)
 
 const struct verb verb_start = {
 	.name = "start",
-	.args = "[OPTIONS] NAME [--] [COMMAND [ARG...]]",
+	.args = "[OPTIONS] NAME [IMAGE [COMMAND [ARG...]]]\n"
+		"       hutch start [OPTIONS] NAME -- COMMAND [ARG...]",
 	.summary = "start a VM that stays",
 	.help = "Boots a VM in the background and prints its name when it is "
-		"ready. Without\nCOMMAND it stays until it is stopped; with "
-		"one it ends when COMMAND does, and\nhutch logs prints the "
-		"command's output. The options for a process are the\ndefault "
-		"of each hutch exec in it, --timeout is the VM's.\n\n"
-		"  hutch start web\n"
+		"ready. With COMMAND,\nor one that IMAGE names, it ends when "
+		"that does, and hutch logs prints its output;\nwithout, it "
+		"stays until it is stopped. What an image names has a stdin "
+		"that\nnobody writes to, so a shell stays. The options for a "
+		"process are the default of\neach hutch exec in it, --timeout "
+		"is the VM's. A VM that was stopped goes on, on\nits disk, by "
+		"its name alone.\n\n"
+		"  hutch start web debian\n"
 		"  hutch start --memory 2G job -- sh -c 'make all'\n",
 	.rules = { .table = start_opts, .command = true, .n_words = 1 },
 	.opts_size = sizeof(struct command_opts),

@@ -18,7 +18,9 @@
 #define CPU_WEIGHT_MAX  10000u
 
 static const char *const on_exits[] = { "stop", "keep", NULL };
+static const char *const disks[] = { "ram", NULL };
 static const char *const keep_alives[] = { "processes", NULL };
+static const char *const pulls[] = { "missing", "always", "never", NULL };
 static const char *const keeps[] = { "tail", "head", NULL };
 
 /* A time of which 0 would mean "never": what was meant is anyone's guess. */
@@ -57,12 +59,19 @@ static int read_vm(const struct command_opts *o, struct command *cmd,
 	cmd->keep_alive = o->keep_alive != NULL;
 	if (r == 0)
 		r = value_choice("--on-exit", o->on_exit, on_exits, &choice, e);
+	cmd->on_exit = o->on_exit && choice ? HUTCH_ON_EXIT_KEEP
+					    : HUTCH_ON_EXIT_STOP;
+	choice = 0;
+	if (r == 0)
+		r = value_choice("--disk", o->disk, disks, &choice, e);
+	cmd->disk_ram = o->disk != NULL;
+	if (r == 0)
+		r = value_choice("--pull", o->pull, pulls, &choice, e);
+	cmd->pull = o->pull ? (enum command_pull)choice : COMMAND_PULL_MISSING;
 	for (size_t i = 0; r == 0 && i < o->volume.n; i++)
 		r = mount_volume(&cmd->mounts, o->volume.v[i], e);
 	for (size_t i = 0; r == 0 && i < o->mount.n; i++)
 		r = mount_words(&cmd->mounts, o->mount.v[i], e);
-	cmd->on_exit = o->on_exit && choice ? HUTCH_ON_EXIT_KEEP
-					    : HUTCH_ON_EXIT_STOP;
 	return r;
 }
 _Static_assert(HUTCH_MEMORY_MIN >> 20 == 64, "the sentence says so");
@@ -185,6 +194,7 @@ void command_done(struct command *cmd)
 {
 	env_done(&cmd->env);
 	mount_done(&cmd->mounts);
+	command_image_done(cmd);
 }
 
 struct hutch_start_opts command_start_opts(const struct command_opts *o,
@@ -208,6 +218,8 @@ struct hutch_start_opts command_start_opts(const struct command_opts *o,
 	so.idle_timeout_ms = cmd->idle_timeout_ms;
 	so.on_exit = cmd->on_exit;
 	so.mounts = mount_list(&cmd->mounts);
+	so.image = cmd->image;
+	so.flags |= cmd->disk_ram ? HUTCH_START_DISK_RAM : 0;
 	return so;
 }
 

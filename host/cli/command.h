@@ -32,6 +32,9 @@ struct command_opts {
 	const char *idle_timeout;
 	const char *keep_alive;
 	const char *on_exit;
+	const char *disk;
+	const char *entrypoint;
+	const char *pull;
 	bool rm;
 	bool no_wait;
 	/* Of a process in one. */
@@ -76,6 +79,12 @@ struct command_opts {
 	  "kernel to boot: vmlinux or bzImage" }, \
 	{ "label", 'l', OPT_LIST, COMMAND_OFF(label), "K=V", \
 	  "a word about it, for hutch list --filter" }, \
+	{ "disk", 0, OPT_STR, COMMAND_OFF(disk), "WHAT", \
+	  "ram: what is written over an image is not kept" }, \
+	{ "entrypoint", 0, OPT_STR, COMMAND_OFF(entrypoint), "PROGRAM", \
+	  "instead of the image's; \"\" for none" }, \
+	{ "pull", 0, OPT_STR, COMMAND_OFF(pull), "WHEN", \
+	  "an image: missing, always or never (missing)" }, \
 	{ "volume", 'v', OPT_LIST, COMMAND_OFF(volume), "SRC:DST[:ro]", \
 	  "a folder or file of this host, and where in the VM" }, \
 	{ "mount", 0, OPT_LIST, COMMAND_OFF(mount), "WORDS", \
@@ -110,6 +119,13 @@ struct command_opts {
 	  "leave it by these (" KEYS_DEFAULT ")" }
 /* clang-format on */
 
+/** enum command_pull - When to ask a registry for an image */
+enum command_pull {
+	COMMAND_PULL_MISSING,
+	COMMAND_PULL_ALWAYS,
+	COMMAND_PULL_NEVER
+};
+
 /**
  * struct command - The options, understood
  * @env:	With TERM first, if there is a terminal
@@ -117,6 +133,9 @@ struct command_opts {
  * @argv:	The command, borrowed; maybe empty
  * @flags:	HUTCH_EXEC_*
  * @timeout_ms:	0 for none
+ * @image:	NULL for the built-in root
+ * @image_argv:	What @argv is then, ours
+ * @image_says:	All of it is what the image says
  */
 struct command {
 	const char *const *argv;
@@ -131,6 +150,11 @@ struct command {
 	bool keep_alive;
 	struct cli_mounts mounts;
 	enum hutch_on_exit on_exit;
+	bool disk_ram;
+	enum command_pull pull;
+	struct hutch_image *image;
+	const char *const *image_argv;
+	bool image_says;
 	/* Of a process in one. */
 	const char *id;
 	uint64_t memory_limit;
@@ -148,6 +172,23 @@ struct command {
  */
 MUST_CHECK int command_read(const struct cli *c, const struct command_opts *o,
 			    const char *const *argv, struct command *ret);
+
+/**
+ * command_image() - Have the image that a VM is to start from
+ * @rest:	The words behind the options: [IMAGE] [--] [COMMAND...]
+ * @dashes:	They came behind a "--": no image is among them
+ * @name:	Of the VM, whose disk is over an image maybe; NULL: it has none
+ *
+ * Pulls it, if it is not here, and says so.  What is to run is in @cmd then.
+ *
+ * Return: 0, or an exit code after complaining
+ */
+MUST_CHECK int command_image(struct cli *c, const struct command_opts *o,
+			     const char *const *rest, bool dashes,
+			     const char *name, struct command *cmd);
+
+/** command_image_done() - Undo that; part of command_done() */
+void command_image_done(struct command *cmd);
 
 /** command_done() - Free it */
 void command_done(struct command *cmd);

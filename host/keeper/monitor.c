@@ -14,12 +14,21 @@
 #include "common/io.h"
 #include "common/log.h"
 #include "host/keeper/keeper.h"
+#include "host/lib/execmsg.h"
 #include "host/lib/mounts.h"
 #include "host/lib/vmdir.h"
 
-#define WORD_MAX  64
-#define WORDS_MAX (8 + HUTCH_MOUNTS_MAX)
-#define ARGS_MAX  (32 + 2 * HUTCH_MOUNTS_MAX)
+#define WORD_MAX  128
+#define WORDS_MAX (10 + HUTCH_MOUNTS_MAX)
+#define ARGS_MAX  (36 + 2 * HUTCH_MOUNTS_MAX)
+
+/* What the monitor serves files of: the last in enum launch_fd, but for the
+ * image's lock, which is the keeper's.
+ */
+static bool is_share(int i)
+{
+	return i == LAUNCH_FD_IMAGE || i >= LAUNCH_FD_DISK;
+}
 
 /* hutch-vmm's exit statuses, see its man page. */
 enum {
@@ -86,8 +95,8 @@ static int file_actions(posix_spawn_file_actions_t *fa, const struct keeper *k,
 	/* Onto itself: drops close-on-exec, and nothing else stays open. */
 	for (size_t i = 0; r == 0 && i < ARRAY_LEN(keep); i++)
 		r = posix_spawn_file_actions_adddup2(fa, keep[i], keep[i]);
-	for (int i = LAUNCH_FD_MOUNT; r == 0 && i < LAUNCH_N_FDS; i++)
-		if (k->fd[i] >= 0)
+	for (int i = 0; r == 0 && i < LAUNCH_N_FDS; i++)
+		if (is_share(i) && k->fd[i] >= 0)
 			r = posix_spawn_file_actions_adddup2(fa, k->fd[i],
 							     k->fd[i]);
 	/* So that the console's name is short however deep the folder is. */
@@ -177,6 +186,21 @@ static void add_text(struct command_line *c, const char *option,
 	add(c, c->text[c->n_text++]);
 }
 
+/* Both are hutch's own trees, which nobody else changes while it runs. */
+static void add_root(struct command_line *c, const struct keeper *k)
+{
+	if (k->fd[LAUNCH_FD_IMAGE] < 0) {
+		add(c, "--initrd");
+		add(c, k->path[LAUNCH_PATH_ROOT]);
+		return;
+	}
+	add_text(c, "--fs", "tag=%s,fd=%d,ro,cache=always,owner=mapped",
+		 EXECMSG_TAG_IMAGE, k->fd[LAUNCH_FD_IMAGE]);
+	if (k->fd[LAUNCH_FD_DISK] >= 0)
+		add_text(c, "--fs", "tag=%s,fd=%d,cache=always,owner=mapped",
+			 EXECMSG_TAG_DISK, k->fd[LAUNCH_FD_DISK]);
+}
+
 static void add_mounts(struct command_line *c, const struct keeper *k)
 {
 	const struct hutch_mount *const *m = k->rec->mounts;
@@ -199,8 +223,7 @@ static int spawn_vmm(struct keeper *k, const struct vmm_fds *f)
 	add(&c, k->path[LAUNCH_PATH_KERNEL]);
 	add_text(&c, "--cpus", "%u", k->rec->cpus);
 	add_text(&c, "--memory", "%llu", (unsigned long long)k->rec->memory);
-	add(&c, "--initrd");
-	add(&c, k->path[LAUNCH_PATH_ROOT]);
+	add_root(&c, k);
 	add(&c, "--agent");
 	add(&c, k->path[LAUNCH_PATH_AGENT]);
 	add_text(&c, "--boot-config", "fd=%d", k->fd[LAUNCH_FD_BOOT]);
@@ -280,8 +303,8 @@ int monitor_start(struct keeper *k, struct err *e)
 	(void)close(take_fd(&k->fd[LAUNCH_FD_VSOCK_SOCK]));
 	(void)close(take_fd(&k->fd[LAUNCH_FD_VMM_SOCK]));
 	(void)close(take_fd(&k->fd[LAUNCH_FD_BOOT]));
-	for (int i = LAUNCH_FD_MOUNT; i < LAUNCH_N_FDS; i++)
-		if (k->fd[i] >= 0)
+	for (int i = 0; i < LAUNCH_N_FDS; i++)
+		if (is_share(i) && k->fd[i] >= 0)
 			(void)close(take_fd(&k->fd[i]));
 	k->pidfd = pidfd_open(k->rec->vmm_pid, 0);
 	if (k->pidfd < 0)

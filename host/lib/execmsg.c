@@ -6,6 +6,7 @@
 #include "common/log.h"
 #include "common/wire.h"
 #include "host/lib/execmsg.h"
+#include "host/lib/image.h"
 #include "host/lib/internal.h"
 #include "host/lib/mounts.h"
 #include "host/lib/session.h"
@@ -201,9 +202,13 @@ int execmsg_make_boot(const struct hutch_start_opts *o,
 		      uint8_t **ret, size_t *ret_len, struct err *e)
 {
 	char tag[HUTCH_MOUNTS_MAX][MOUNTS_TAG_MAX];
+	const bool disk = o->image && !(o->flags & HUTCH_START_DISK_RAM);
 	struct msg_mount list[HUTCH_MOUNTS_MAX];
-	const struct msg_boot m = {
-		.root = WIRE_ROOT_BUILTIN,
+	struct msg_boot m = {
+		.flags = o->image ? WIRE_BOOT_MAKE_CWD : 0,
+		.root = o->image ? WIRE_ROOT_OVERLAY : WIRE_ROOT_BUILTIN,
+		.lower = o->image ? EXECMSG_TAG_IMAGE : "",
+		.upper = disk ? EXECMSG_TAG_DISK : "",
 		.envc = (uint32_t)strv_len(o->env),
 		.n_mounts = mounts->n,
 		.hostname = hostname,
@@ -215,8 +220,10 @@ int execmsg_make_boot(const struct hutch_start_opts *o,
 	uint8_t *buf;
 	size_t size;
 	struct wr wr;
-	int r;
+	int r = o->image ? image_stop_signal(o->image, &m.stop_signal, e) : 0;
 
+	if (r < 0)
+		return r;
 	mounts_message(mounts, tag, list);
 	size = wire_boot_size(&m);
 	r = finish(size, &buf);

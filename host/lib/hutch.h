@@ -141,7 +141,7 @@ HUTCH_API void hutch_close(struct hutch *h);
 
 enum hutch_path {
 	HUTCH_PATH_RUN,   /* folder: lock and sockets of each VM */
-	HUTCH_PATH_STATE, /* folder: record and logs of each VM */
+	HUTCH_PATH_STATE, /* folder: record, logs and disk of each VM */
 	HUTCH_PATH_DATA,  /* folder: kernels; may not exist */
 	HUTCH_PATH_KEEPER,
 	HUTCH_PATH_VMM,
@@ -165,7 +165,7 @@ HUTCH_API int hutch_path(const struct hutch *h, enum hutch_path what,
 /* ---- Start ------------------------------------------------------------ */
 
 /*
- * HUTCH_START_RM	When the VM has ended remove its record and logs
+ * HUTCH_START_RM	When the VM has ended remove its record, logs and disk
  * HUTCH_START_LIFELINE	The VM ends at once when this process does, however,
  *			or when hutch_vm_close() is called
  * HUTCH_START_ATTACH	The caller will itself start the main process, with
@@ -174,12 +174,19 @@ HUTCH_API int hutch_path(const struct hutch *h, enum hutch_path what,
  * HUTCH_START_KEEP_ALIVE_PROCESSES
  *			A process that runs, with nobody attached to it, keeps
  *			the idle time-out from running
+ * HUTCH_START_STDIN	The main process's stdin stays open, until who attaches
+ *			to it closes it; without, it reads /dev/null
+ * HUTCH_START_DISK_RAM	With an image: what the VM writes is in its memory, and
+ *			gone with it
  */
 #define HUTCH_START_RM       (1u << 0)
 #define HUTCH_START_LIFELINE (1u << 1)
 #define HUTCH_START_ATTACH   (1u << 2)
 
 #define HUTCH_START_KEEP_ALIVE_PROCESSES (1u << 3)
+
+#define HUTCH_START_STDIN    (1u << 4)
+#define HUTCH_START_DISK_RAM (1u << 5)
 
 /** enum hutch_on_exit - What the end of the main process does to its VM */
 enum hutch_on_exit {
@@ -218,6 +225,9 @@ struct hutch_mount {
 #define HUTCH_MOUNT_INIT { sizeof(struct hutch_mount), NULL, NULL, 0 }
 /* clang-format on */
 
+/** struct hutch_image - An image in use; from hutch_image_open() */
+struct hutch_image;
+
 /**
  * struct hutch_start_opts - A VM to be
  * @size:	sizeof(struct hutch_start_opts)
@@ -249,6 +259,14 @@ struct hutch_mount {
  * @on_exit:	See enum hutch_on_exit
  * @mounts:	At most HUTCH_MOUNTS_MAX, for no target twice; NULL: none.  Ends
  *		in NULL
+ * @image:	The root is the image's, under a disk of the VM's own, on which
+ *		it writes; env, user and workdir come on top of the image's, and
+ *		argv is the whole command (see hutch_image_command()).  May be
+ *		closed afterwards.  NULL: the built-in root, in memory
+ *
+ * The disk is kept when the VM has stopped, and the next start under its name
+ * goes on with it.  That has to be with the same image (-EEXIST); hutch_rm()
+ * removes the disk.
  */
 struct hutch_start_opts {
 	size_t size;
@@ -269,6 +287,7 @@ struct hutch_start_opts {
 	uint64_t idle_timeout_ms;
 	enum hutch_on_exit on_exit;
 	const struct hutch_mount *const *mounts;
+	const struct hutch_image *image;
 };
 
 /* clang-format off */
@@ -277,7 +296,7 @@ struct hutch_start_opts {
 		sizeof(struct hutch_start_opts), NULL, 0, 0, 0, NULL,     \
 			NULL, NULL, NULL, NULL, NULL, 0, 0,               \
 			HUTCH_WAIT_STARTED, NULL, 0, HUTCH_ON_EXIT_STOP,  \
-			NULL                                              \
+			NULL, NULL                                        \
 	}
 /* clang-format on */
 
@@ -288,7 +307,8 @@ struct hutch_start_opts {
  *
  * Commands may be run in it at once: they wait until the guest is ready.
  *
- * Return: 0; -EEXIST if a VM of that name is alive; -EINVAL for a bad option;
+ * Return: 0; -EEXIST if a VM of that name is alive, or has a disk that does not
+ *         belong to @opts; -EINVAL for a bad option;
  *         -ENOENT if a program, the kernel or the root is missing; -ENOSPC;
  *         -ESRCH if it ended before it was ready, with the reason
  */
@@ -354,6 +374,13 @@ enum hutch_reason {
 	HUTCH_REASON_IDLE        /* the idle time-out */
 };
 
+/** enum hutch_disk - Where a VM with an image writes */
+enum hutch_disk {
+	HUTCH_DISK_NONE = 0, /* it has no image, and writes in memory */
+	HUTCH_DISK_RAM,      /* in its memory */
+	HUTCH_DISK_KEPT      /* in its state, which is kept when it stops */
+};
+
 /**
  * struct hutch_record - What is on record about a VM
  * @id:		Differs for each start, also under one name
@@ -368,7 +395,7 @@ enum hutch_reason {
  *		both, bytes that are not UTF-8 show as U+FFFD
  * @attach:	1: started with HUTCH_START_ATTACH
  * @user:	"" for root, as @workdir is "" for /
- * @rm:		1: goes away when it has ended
+ * @rm:		1: goes away when it has ended, with its disk
  * @labels:	Sorted by key; NULL if none.  Ends in NULL
  * @on_exit:	enum hutch_on_exit
  * @keep_alive_processes: 1: started with HUTCH_START_KEEP_ALIVE_PROCESSES
@@ -382,6 +409,10 @@ enum hutch_reason {
  *		of the VM was what ended it
  * @mounts:	Outer targets first, paths as they were found; NULL if none.
  *		Ends in NULL
+ * @image:	Name of the image, or its id if it had none; "" for the built-in
+ *		root
+ * @image_id:	Of the image, or ""
+ * @disk:	enum hutch_disk
  *
  * Made by the library, which may add fields at the end.
  */
@@ -421,6 +452,9 @@ struct hutch_record {
 	uint64_t events_lost;
 	int64_t main_ended_ns;
 	const struct hutch_mount *const *mounts;
+	const char *image;
+	const char *image_id;
+	enum hutch_disk disk;
 };
 
 /**
@@ -505,7 +539,7 @@ HUTCH_API int hutch_kill(struct hutch *h, const char *name,
 #define HUTCH_RM_FORCE (1u << 0) /* kill it first if it is alive */
 
 /**
- * hutch_rm() - Remove a stopped VM's record and logs
+ * hutch_rm() - Remove a stopped VM's record, logs and disk
  * @flags:	HUTCH_RM_*
  *
  * Return: 0; -ENOENT; -EBUSY if it is alive
@@ -1184,9 +1218,6 @@ HUTCH_API void hutch_logs_close(struct hutch_logs *l);
 #define HUTCH_IMAGE_CONFIG_MAX (4u << 20)    /* bytes of one JSON document */
 #define HUTCH_IMAGE_STRINGS    4096 /* in each list of its configuration */
 
-/** struct hutch_image - An image in use; from hutch_image_open() */
-struct hutch_image;
-
 /**
  * struct hutch_image_info - What is on record about an image
  * @id:		HUTCH_IMAGE_ID_LEN digits: the digest of its configuration
@@ -1408,6 +1439,20 @@ HUTCH_API int hutch_image_tree(const struct hutch_image *img);
  */
 HUTCH_API int hutch_image_lock(const struct hutch_image *img);
 
+/**
+ * hutch_image_command() - What is to run, as Docker has it
+ * @entrypoint:	Instead of the image's, and then its Cmd is not used either; ""
+ *		for none, NULL for the image's own
+ * @argv:	Instead of the image's Cmd; NULL or empty for that
+ * @ret:	A list that ends in NULL, to be free()d; its strings are borrowed
+ *
+ * Return: 1; 0 if there is nothing to run, with an empty list; -ENOMEM
+ */
+HUTCH_API int hutch_image_command(const struct hutch_image *img,
+				  const char *entrypoint,
+				  const char *const *argv,
+				  const char *const **ret, struct hutch_err *e);
+
 /** hutch_image_close() - Let go of it; takes NULL */
 HUTCH_API void hutch_image_close(struct hutch_image *img);
 
@@ -1472,6 +1517,15 @@ HUTCH_API int hutch_parse_duration(const char *what, const char *s,
 HUTCH_API int hutch_parse_uint(const char *what, const char *s, uint64_t min,
 			       uint64_t max, uint64_t *ret,
 			       struct hutch_err *e);
+
+/**
+ * hutch_parse_signal() - "TERM", "SIGTERM", "term", "15", "RTMIN+1", "RTMAX-1"
+ * @ret:	1 to 64, as Linux numbers them
+ *
+ * Return: 0; -EINVAL
+ */
+HUTCH_API int hutch_parse_signal(const char *what, const char *s, int *ret,
+				 struct hutch_err *e);
 
 /** hutch_name_ok() - 1 if @s can be a VM's name, else 0 */
 HUTCH_API int hutch_name_ok(const char *s);

@@ -8,7 +8,8 @@
 
 #include "common/io.h"
 #include "common/log.h"
-#include "host/lib/dirs.h"
+#include "host/lib/disk.h"
+#include "host/lib/image.h"
 #include "host/lib/imageinfo.h"
 #include "host/lib/imagenames.h"
 #include "host/lib/imageref.h"
@@ -19,29 +20,6 @@
 
 #define QUOTE_MAX 120
 #define IDLE_S    60
-
-/**
- * struct hutch_image - See hutch.h
- * @lock_fd:	The image's folder, locked for as long as it is open
- * @tree_fd:	O_PATH
- */
-struct hutch_image {
-	int lock_fd;
-	int tree_fd;
-	struct hutch_image_info *info;
-};
-
-static int open_store(struct hutch *h, struct imagestore *ret, struct err *e)
-{
-	auto_free char *path = NULL;
-	int fd;
-
-	if (asprintf(&path, "%s/images", h->data) < 0)
-		return err_set(e, -ENOMEM, "no memory");
-	fd = dirs_open(path, e);
-	return fd < 0 ? fd : imagestore_open(fd, ret, e);
-}
-#define auto_store AUTO(imagestore_close)
 
 int hutch_image_ref_ok(const char *name)
 {
@@ -116,7 +94,7 @@ int hutch_image_import(struct hutch *h,
 	w.max_entries = o.max_entries ? o.max_entries : HUTCH_IMAGE_ENTRIES;
 	w.progress = o.progress;
 	w.progress_arg = o.progress_arg;
-	r = open_store(h, &s, err_of(e));
+	r = image_store(h, &s, err_of(e));
 	r = r < 0 ? r : imagework_run(h, &s, &w, id, err_of(e));
 	return r < 0 ? r : give(&s, id, ret, err_of(e));
 }
@@ -212,7 +190,7 @@ int hutch_image_pull(struct hutch *h, const struct hutch_image_pull_opts *opts,
 	w.max_entries = o.max_entries ? o.max_entries : HUTCH_IMAGE_ENTRIES;
 	w.progress = o.progress;
 	w.progress_arg = o.progress_arg;
-	r = open_store(h, &s, err_of(e));
+	r = image_store(h, &s, err_of(e));
 	r = r < 0 ? r : imagework_run(h, &s, &w, id, err_of(e));
 	return r < 0 ? r : give(&s, id, ret, err_of(e));
 }
@@ -275,7 +253,7 @@ int hutch_image_list(struct hutch *h, struct hutch_image_info ***ret,
 	auto_store struct imagestore s = IMAGESTORE_INIT;
 	struct hutch_image_info **list;
 	char **ids = NULL;
-	int n = 0, r = open_store(h, &s, err_of(e));
+	int n = 0, r = image_store(h, &s, err_of(e));
 
 	r = r < 0 ? r : imagestore_ids(&s, &ids, err_of(e));
 	if (r < 0)
@@ -306,84 +284,31 @@ int hutch_image_inspect(struct hutch *h, const char *name,
 {
 	auto_store struct imagestore s = IMAGESTORE_INIT;
 	char id[HUTCH_IMAGE_ID_LEN + 1];
-	int r = open_store(h, &s, err_of(e));
+	int r = image_store(h, &s, err_of(e));
 
 	r = r < 0 ? r : imagestore_find(&s, name, id, NULL, err_of(e));
 	return r < 0 ? r : imagestore_info(&s, id, ret, err_of(e));
 }
 
-/* ---- Using ---- */
-
-static int open_image(const struct imagestore *s, const char *name,
-		      struct hutch_image *img, struct err *e)
-{
-	char id[HUTCH_IMAGE_ID_LEN + 1];
-	int r = imagestore_find(s, name, id, NULL, e);
-
-	if (r < 0)
-		return r;
-	img->lock_fd = imagestore_use(s, id, e);
-	if (img->lock_fd < 0)
-		return img->lock_fd;
-	img->tree_fd = openat(img->lock_fd, IMAGESTORE_TREE,
-			      O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (img->tree_fd < 0)
-		return err_set(e, -errno, "image %.*s has no tree: %s",
-			       IMAGESTORE_SHORTID, id, strerror(errno));
-	return imagestore_info(s, id, &img->info, e);
-}
-
-int hutch_image_open(struct hutch *h, const char *name,
-		     struct hutch_image **ret, struct hutch_err *e)
-{
-	auto_store struct imagestore s = IMAGESTORE_INIT;
-	struct hutch_image *img = calloc(1, sizeof(*img));
-	int r;
-
-	if (!img)
-		return err_set(err_of(e), -ENOMEM, "no memory");
-	img->lock_fd = -1;
-	img->tree_fd = -1;
-	r = open_store(h, &s, err_of(e));
-	r = r < 0 ? r : open_image(&s, name, img, err_of(e));
-	if (r < 0) {
-		hutch_image_close(img);
-		return r;
-	}
-	*ret = img;
-	return 0;
-}
-
-const struct hutch_image_info *hutch_image_info_of(
-	const struct hutch_image *img)
-{
-	return img->info;
-}
-
-int hutch_image_tree(const struct hutch_image *img)
-{
-	return img->tree_fd;
-}
-
-int hutch_image_lock(const struct hutch_image *img)
-{
-	return img->lock_fd;
-}
-
-void hutch_image_close(struct hutch_image *img)
-{
-	if (!img)
-		return;
-	base_closep(&img->lock_fd);
-	base_closep(&img->tree_fd);
-	hutch_image_info_free(img->info);
-	free(img);
-}
-
 /* ---- Removing ---- */
 
-static int remove_image(const struct imagestore *s, const char *word,
-			unsigned int flags, struct err *e)
+/* A disk without its image is lost: it has only what differs. */
+static int drop(struct hutch *h, const struct imagestore *s, const char *id,
+		int max_names, struct err *e)
+{
+	char user[HUTCH_NAME_MAX + 1];
+
+	if (disk_user(h, id, user))
+		return err_set(
+			e, -EBUSY,
+			"image %.*s is what the disk of VM '%s' was made "
+			"over: hutch rm %s first",
+			IMAGESTORE_SHORTID, id, user, user);
+	return imagestore_drop(s, id, max_names, e);
+}
+
+static int remove_image(struct hutch *h, const struct imagestore *s,
+			const char *word, unsigned int flags, struct err *e)
 {
 	char id[HUTCH_IMAGE_ID_LEN + 1], name[HUTCH_IMAGE_REF_MAX + 1];
 	int r = imagestore_find(s, word, id, name, e);
@@ -394,7 +319,7 @@ static int remove_image(const struct imagestore *s, const char *word,
 		return r;
 	if (name[0] && r > 1)
 		return imagestore_unname(s, name, e);
-	r = imagestore_drop(s, id, flags & HUTCH_IMAGE_RM_FORCE ? -1 : 1, e);
+	r = drop(h, s, id, flags & HUTCH_IMAGE_RM_FORCE ? -1 : 1, e);
 	/* A name of what is not there goes all the same. */
 	if (r == -ENOENT && name[0])
 		r = imagestore_unname(s, name, e);
@@ -409,12 +334,12 @@ int hutch_image_remove(struct hutch *h, const char *name, unsigned int flags,
 
 	if (flags & ~HUTCH_IMAGE_RM_FORCE)
 		return err_set(err_of(e), -EINVAL, "unknown flags 0x%x", flags);
-	r = open_store(h, &s, err_of(e));
-	return r < 0 ? r : remove_image(&s, name, flags, err_of(e));
+	r = image_store(h, &s, err_of(e));
+	return r < 0 ? r : remove_image(h, &s, name, flags, err_of(e));
 }
 
 /* Whether @info is gone now; 0 too if it is in use, just gone or just named. */
-static int prune_one(const struct imagestore *s,
+static int prune_one(struct hutch *h, const struct imagestore *s,
 		     const struct hutch_image_info *info, unsigned int flags,
 		     struct err *e)
 {
@@ -422,7 +347,7 @@ static int prune_one(const struct imagestore *s,
 
 	if (info->names && !(flags & HUTCH_IMAGE_PRUNE_ALL))
 		return 0;
-	r = imagestore_drop(s, info->id, info->names ? -1 : 0, e);
+	r = drop(h, s, info->id, info->names ? -1 : 0, e);
 	if (r == -EBUSY || r == -ENOENT || r == -ENOTEMPTY)
 		return 0;
 	return r < 0 ? r : 1;
@@ -433,7 +358,7 @@ int hutch_image_prune(struct hutch *h, unsigned int flags,
 {
 	auto_store struct imagestore s = IMAGESTORE_INIT;
 	struct hutch_image_info **list = NULL;
-	int all, n = 0, r = open_store(h, &s, err_of(e));
+	int all, n = 0, r = image_store(h, &s, err_of(e));
 
 	if (r == 0 && flags & ~HUTCH_IMAGE_PRUNE_ALL)
 		r = err_set(err_of(e), -EINVAL, "unknown flags 0x%x", flags);
@@ -448,7 +373,7 @@ int hutch_image_prune(struct hutch *h, unsigned int flags,
 
 		list[i] = NULL;
 		if (r >= 0)
-			r = prune_one(&s, info, flags, err_of(e));
+			r = prune_one(h, &s, info, flags, err_of(e));
 		if (r == 1)
 			list[n++] = info;
 		else

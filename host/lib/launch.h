@@ -25,7 +25,10 @@ enum launch_fd {
 	LAUNCH_FD_MAIN,     /* memory file: EXEC of the main process; or -1 */
 	LAUNCH_FD_START,    /* pipe: the keeper's first words */
 	LAUNCH_FD_LIFELINE, /* pipe: its end ends the VM; or -1 */
-	LAUNCH_FD_MOUNT,    /* what is mounted, in the record's order; or -1 */
+	LAUNCH_FD_IMAGE,    /* of an image: its root; or -1, as the next two */
+	LAUNCH_FD_IMAGE_LOCK, /* keeps it from being removed */
+	LAUNCH_FD_DISK,       /* what is written over it; -1 for memory */
+	LAUNCH_FD_MOUNT, /* what is mounted, in the record's order; or -1 */
 	LAUNCH_N_FDS = LAUNCH_FD_MOUNT + HUTCH_MOUNTS_MAX
 };
 

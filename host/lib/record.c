@@ -24,7 +24,9 @@ struct hutch_record *record_new(void)
 	    record_set(&rec->hostname, "") < 0 ||
 	    record_set(&rec->kernel, "") < 0 ||
 	    record_set(&rec->user, "") < 0 ||
-	    record_set(&rec->workdir, "") < 0) {
+	    record_set(&rec->workdir, "") < 0 ||
+	    record_set(&rec->image, "") < 0 ||
+	    record_set(&rec->image_id, "") < 0) {
 		hutch_record_free(rec);
 		return NULL;
 	}
@@ -57,6 +59,8 @@ void hutch_record_free(struct hutch_record *rec)
 	record_drop(rec->kernel);
 	record_drop(rec->user);
 	record_drop(rec->workdir);
+	record_drop(rec->image);
+	record_drop(rec->image_id);
 	record_drop_list(rec->argv);
 	record_drop_list(rec->env);
 	record_drop_list(rec->labels);

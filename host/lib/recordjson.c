@@ -14,6 +14,9 @@
 static const char on_exit_keep[] = "keep";
 static const char on_exit_stop[] = "stop";
 
+/* By enum hutch_disk; none is null. */
+static const char *const disks[] = { NULL, "ram", "kept" };
+
 /* "KEY=VALUE" strings as an object; without any an empty one. */
 static json_t *json_labels(const char *const *v)
 {
@@ -112,6 +115,11 @@ static json_t *record_to_json(const struct hutch_record *rec)
 	PUT("events_lost", json_integer((json_int_t)rec->events_lost));
 	PUT("main_ended", json_time(rec->main_ended_ns));
 	PUT("mounts", json_mounts(rec->mounts));
+	PUT("image", *rec->image ? jsontext_string(rec->image) : json_null());
+	PUT("image_id",
+	    *rec->image_id ? json_string(rec->image_id) : json_null());
+	PUT("disk",
+	    disks[rec->disk] ? json_string(disks[rec->disk]) : json_null());
 #undef PUT
 	if (r == 0)
 		return j;
@@ -250,10 +258,22 @@ static int fill_lists(const json_t *j, struct hutch_record *rec)
 	r = r < 0 ? r : get_str(j, "kernel", &rec->kernel);
 	r = r < 0 ? r : get_str(j, "user", &rec->user);
 	r = r < 0 ? r : get_str(j, "workdir", &rec->workdir);
+	r = r < 0 ? r : get_str(j, "image", &rec->image);
+	r = r < 0 ? r : get_str(j, "image_id", &rec->image_id);
 	r = r < 0 ? r : get_list(j, "command", &rec->argv);
 	r = r < 0 ? r : get_labels(j, &rec->labels);
 	r = r < 0 ? r : get_mounts(j, &rec->mounts);
 	return r < 0 ? r : get_list(j, "env", &rec->env);
+}
+
+static enum hutch_disk get_disk(const json_t *j)
+{
+	const char *s = json_string_value(json_object_get(j, "disk"));
+
+	for (unsigned int i = 1; s && i < ARRAY_LEN(disks); i++)
+		if (strcmp(s, disks[i]) == 0)
+			return (enum hutch_disk)i;
+	return HUTCH_DISK_NONE;
 }
 
 static void fill_numbers(const json_t *j, struct hutch_record *rec)
@@ -284,6 +304,7 @@ static void fill_numbers(const json_t *j, struct hutch_record *rec)
 	rec->log_lost = (uint64_t)get_int(j, "log_lost", 0);
 	rec->events_lost = (uint64_t)get_int(j, "events_lost", 0);
 	rec->main_ended_ns = get_time(j, "main_ended");
+	rec->disk = get_disk(j);
 }
 
 int record_parse(const char *json, size_t len, struct hutch_record **ret,

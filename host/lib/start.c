@@ -19,7 +19,9 @@
 #include "common/unix.h"
 #include "common/wire.h"
 #include "host/lib/dirs.h"
+#include "host/lib/disk.h"
 #include "host/lib/execmsg.h"
+#include "host/lib/image.h"
 #include "host/lib/internal.h"
 #include "host/lib/kcall.h"
 #include "host/lib/record.h"
@@ -70,6 +72,7 @@ static int lock_given(struct hutch *h, const char *name, struct vmdir *d,
  * @lifeline:	Our end: closing it ends the VM
  * @mounts:	Opened; their descriptors move to @fd
  * @id:		Of the VM
+ * @old:	Record of the VM of that name, of which the disk stays; or NULL
  */
 struct gift {
 	int fd[LAUNCH_N_FDS];
@@ -78,6 +81,8 @@ struct gift {
 	struct mounts mounts;
 	char *path[LAUNCH_N_PATHS];
 	char id[HUTCH_ID_LEN + 1];
+	bool keep;
+	struct hutch_record *old;
 };
 
 static void gift_done(struct gift *g)
@@ -90,6 +95,7 @@ static void gift_done(struct gift *g)
 	if (g->lifeline >= 0)
 		(void)close(take_fd(&g->lifeline));
 	mounts_done(&g->mounts);
+	hutch_record_free(g->old);
 	for (size_t i = 0; i < ARRAY_LEN(g->path); i++) {
 		free(g->path[i]);
 		g->path[i] = NULL;
@@ -155,7 +161,8 @@ static int give_main(const struct hutch_start_opts *o, struct gift *g,
 	const struct hutch_exec_opts x = {
 		.argv = o->argv,
 		.grace_ms = o->grace_ms,
-		.flags = HUTCH_EXEC_MAIN | HUTCH_EXEC_DETACH,
+		.flags = HUTCH_EXEC_MAIN | HUTCH_EXEC_DETACH |
+			 (o->flags & HUTCH_START_STDIN ? HUTCH_EXEC_STDIN : 0),
 	};
 	auto_free uint8_t *frame = NULL;
 	size_t len = 0;
@@ -224,6 +231,62 @@ static int give_dirs(struct hutch *h, struct vmdir *d, struct gift *g,
 	return 0;
 }
 
+/* ---- The image, and the disk over it ---- */
+
+/*
+ * A disk that is there is not written over, nor left out: it may be all that
+ * somebody has.
+ */
+static int check_disk(struct hutch *h, const struct hutch_start_opts *o,
+		      const char *name, struct gift *g, struct err *e)
+{
+	char id[HUTCH_IMAGE_ID_LEN + 1];
+	struct err ignored;
+	auto_fd int fd =
+		openat(h->state_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int r = fd < 0 ? -ENOENT : disk_image(fd, id);
+
+	if (r == -ENOENT)
+		return 0;
+	if (r < 0)
+		return err_set(e, r,
+			       "the disk of VM '%s' is damaged; hutch rm %s "
+			       "removes it",
+			       name, name);
+	if (!o->image || o->flags & HUTCH_START_DISK_RAM ||
+	    strcmp(id, hutch_image_info_of(o->image)->id) != 0)
+		return err_set(e, -EEXIST,
+			       "VM '%s' has a disk that was made over image "
+			       "%.*s: start it with that one and on its disk, "
+			       "or remove it first (hutch rm %s)",
+			       name, IMAGESTORE_SHORTID, id, name);
+	g->keep = true;
+	/* A damaged one is not missed. */
+	if (record_read(fd, &g->old, &ignored) < 0)
+		g->old = NULL;
+	return 0;
+}
+
+static int give_image(const struct hutch_start_opts *o, const struct vmdir *d,
+		      struct gift *g, struct err *e)
+{
+	int *fd = g->fd;
+
+	if (!o->image)
+		return 0;
+	fd[LAUNCH_FD_IMAGE] =
+		fcntl(hutch_image_tree(o->image), F_DUPFD_CLOEXEC, 0);
+	fd[LAUNCH_FD_IMAGE_LOCK] =
+		fcntl(hutch_image_lock(o->image), F_DUPFD_CLOEXEC, 0);
+	if (fd[LAUNCH_FD_IMAGE] < 0 || fd[LAUNCH_FD_IMAGE_LOCK] < 0)
+		return err_set(e, -errno, "image: %s", strerror(errno));
+	if (o->flags & HUTCH_START_DISK_RAM)
+		return 0;
+	fd[LAUNCH_FD_DISK] =
+		disk_open(d->state_fd, hutch_image_info_of(o->image)->id, e);
+	return MIN(fd[LAUNCH_FD_DISK], 0);
+}
+
 /* ---- In order ---- */
 
 static int prepare(struct hutch *h, const struct hutch_start_opts *o,
@@ -236,7 +299,8 @@ static int prepare(struct hutch *h, const struct hutch_start_opts *o,
 	if (r < 0)
 		return err_set(e, r, "no memory");
 	memcpy(g->id, rec->id, sizeof(g->id));
-	r = vmdir_make_state(h, d, e);
+	r = vmdir_make_state(h, d, g->keep, e);
+	r = r < 0 ? r : give_image(o, d, g, e);
 	r = r < 0 ? r : give_boot(o, rec->hostname, g, e);
 	r = r < 0 ? r : give_main(o, g, e);
 	r = r < 0 ? r : give_sockets(d, g, e);
@@ -245,13 +309,25 @@ static int prepare(struct hutch *h, const struct hutch_start_opts *o,
 	return r < 0 ? r : record_write(d->state_fd, rec, 0, e);
 }
 
-/* Nothing half-made stays: d's descriptors may have moved to @g. */
+/*
+ * Nothing half-made stays, and a disk that was there before is as it was: d's
+ * descriptors may have moved to @g.
+ */
 static void undo(struct hutch *h, const struct vmdir *d, const struct gift *g)
 {
 	struct vmdir t = *d;
+	struct err ignored;
 
 	if (t.run_fd < 0)
 		t.run_fd = g->fd[LAUNCH_FD_RUN];
+	if (t.state_fd < 0)
+		t.state_fd = g->fd[LAUNCH_FD_STATE];
+	if (g->keep) {
+		vmdir_clear_run(&t);
+		if (g->old && record_write(t.state_fd, g->old, 0, &ignored) < 0)
+			return; /* then it shows as lost, with its disk */
+		return;
+	}
 	if (vmdir_remove(h->run_fd, h->state_fd, &t, NULL) < 0)
 		return; /* the next start or rm of this name will try again */
 }
@@ -289,6 +365,8 @@ static int start_vm(struct hutch *h, const struct hutch_start_opts *o,
 	if (r == 0)
 		r = o->name ? lock_given(h, o->name, &d, e)
 			    : lock_new(h, &d, e);
+	if (r == 0 && o->name)
+		r = check_disk(h, o, d.name, &g, e);
 	if (r == 0)
 		r = start_locked(h, o, &d, &g, e);
 	if (r == 0) {
@@ -305,13 +383,33 @@ static int start_vm(struct hutch *h, const struct hutch_start_opts *o,
 	return r;
 }
 
+/* What the image says, where nothing else was said. */
+static int add_image(struct hutch_start_opts *o, const char *const **env,
+		     struct err *e)
+{
+	const struct hutch_image_info *i;
+
+	if (!o->image)
+		return 0;
+	i = hutch_image_info_of(o->image);
+	o->user = o->user ? o->user : i->user;
+	o->workdir = o->workdir ? o->workdir : i->workdir;
+	if (image_env(o->image, o->env, env) < 0)
+		return err_set(e, -ENOMEM, "no memory");
+	o->env = *env;
+	return 0;
+}
+
 int hutch_start(struct hutch *h, const struct hutch_start_opts *opts,
 		struct hutch_vm **ret, struct hutch_err *e)
 {
 	struct hutch_start_opts o;
+	auto_free const char *const *env = NULL;
 	struct hutch_vm *vm;
 	int r = opts_take(&o, sizeof(o), opts, opts->size, err_of(e));
 
+	if (r == 0)
+		r = add_image(&o, &env, err_of(e));
 	if (r == 0)
 		r = startopts_check(&o, ret != NULL, err_of(e));
 	if (r < 0)

@@ -8,6 +8,7 @@
 #include "common/log.h"
 #include "common/wire.h"
 #include "host/lib/execmsg.h"
+#include "host/lib/image.h"
 #include "host/lib/internal.h"
 #include "host/lib/mounts.h"
 #include "host/lib/record.h"
@@ -20,7 +21,8 @@
 
 #define START_FLAGS                                                   \
 	(HUTCH_START_RM | HUTCH_START_LIFELINE | HUTCH_START_ATTACH | \
-	 HUTCH_START_KEEP_ALIVE_PROCESSES)
+	 HUTCH_START_KEEP_ALIVE_PROCESSES | HUTCH_START_STDIN |       \
+	 HUTCH_START_DISK_RAM)
 
 /* ---- Options ---- */
 
@@ -143,6 +145,10 @@ int startopts_check(const struct hutch_start_opts *o, bool has_ret,
 		return err_set(e, -EINVAL,
 			       "start: a handle is needed for a name made up "
 			       "or a lifeline");
+	if (o->flags & HUTCH_START_DISK_RAM && !o->image)
+		return err_set(e, -EINVAL,
+			       "disk: a VM without an image writes in memory "
+			       "anyhow");
 	r = check_size(o, e);
 	r = r < 0 ? r : check_life(o, e);
 	r = r < 0 ? r : check_hostname(o->hostname, e);
@@ -184,6 +190,18 @@ static int fill_strings(struct hutch_record *rec,
 	if (r == 0 && o->env)
 		r = record_set_list(&rec->env, o->env);
 	return r;
+}
+
+static int fill_image(struct hutch_record *rec,
+		      const struct hutch_start_opts *o)
+{
+	if (!o->image)
+		return 0;
+	rec->disk = o->flags & HUTCH_START_DISK_RAM ? HUTCH_DISK_RAM
+						    : HUTCH_DISK_KEPT;
+	if (record_set(&rec->image, image_name(o->image)) < 0)
+		return -ENOMEM;
+	return record_set(&rec->image_id, hutch_image_info_of(o->image)->id);
 }
 
 static int by_key(const void *a, const void *b)
@@ -230,7 +248,7 @@ int startopts_record(const struct hutch_start_opts *o,
 	rec->idle_timeout_ms = o->idle_timeout_ms;
 	rec->on_exit = (int)o->on_exit;
 	if (record_set(&rec->kernel, kernel) < 0 || fill_strings(rec, o) < 0 ||
-	    fill_labels(rec, o->labels) < 0 ||
+	    fill_labels(rec, o->labels) < 0 || fill_image(rec, o) < 0 ||
 	    mounts_record(mounts, &rec->mounts) < 0)
 		return -ENOMEM;
 	*ret = take_ptr(&rec);

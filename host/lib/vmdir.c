@@ -11,6 +11,7 @@
 
 #include "common/io.h"
 #include "host/lib/dirs.h"
+#include "host/lib/disk.h"
 #include "host/lib/dying.h"
 #include "host/lib/internal.h"
 #include "host/lib/record.h"
@@ -29,6 +30,12 @@ void vmdir_close(struct vmdir *d)
 	if (d->lock_fd >= 0)
 		(void)close(take_fd(&d->lock_fd));
 }
+
+/* What stays of a folder when the rest goes. */
+static const char *const but_nothing[] = { NULL };
+static const char *const but_lock[] = { VMDIR_LOCK, NULL };
+static const char *const but_record[] = { RECORD_FILE, NULL };
+static const char *const but_disk[] = { RECORD_FILE, DISK_DIR, NULL };
 
 static void vmdir_closep(struct vmdir *d)
 {
@@ -132,8 +139,15 @@ static void closedirp(DIR **dir)
 		(void)closedir(*dir);
 }
 
-/* All files of @fd but @keep; a VM's folders have no folders in them. */
-static int empty_dir(int fd, const char *keep)
+static bool is_in(const char *name, const char *const *list)
+{
+	while (*list && strcmp(*list, name) != 0)
+		list++;
+	return *list != NULL;
+}
+
+/* All files of @fd but @keep; without its disk a VM has no folders. */
+static int empty_dir(int fd, const char *const *keep)
 {
 	AUTO(closedirp) DIR *dir = NULL;
 	int dup = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -153,8 +167,7 @@ static int empty_dir(int fd, const char *keep)
 		if (!de)
 			return -errno;
 		if (strcmp(de->d_name, ".") == 0 ||
-		    strcmp(de->d_name, "..") == 0 ||
-		    (keep && strcmp(de->d_name, keep) == 0))
+		    strcmp(de->d_name, "..") == 0 || is_in(de->d_name, keep))
 			continue;
 		if (unlinkat(fd, de->d_name, 0) < 0 && errno != ENOENT)
 			return -errno;
@@ -169,21 +182,33 @@ static int remove_state(int state_root, const char *name)
 
 	if (fd < 0)
 		return fd == -1 ? 0 : fd;
-	r = empty_dir(fd, NULL);
+	/* Its record goes last: until then it can be asked for again. */
+	r = disk_remove(fd);
+	r = r < 0 ? r : empty_dir(fd, but_record);
+	r = r < 0 ? r : empty_dir(fd, but_nothing);
 	if (r == 0 && unlinkat(state_root, name, AT_REMOVEDIR) < 0 &&
 	    errno != ENOENT)
 		r = -errno;
 	return r;
 }
 
-int vmdir_make_state(struct hutch *h, struct vmdir *d, struct err *e)
+/* All but the disk and the record. */
+static int clear_state(int state_root, const char *name)
 {
-	int r = remove_state(h->state_fd, d->name);
+	auto_fd int fd = open_dir(state_root, name);
+
+	return fd < 0 ? fd : empty_dir(fd, but_disk);
+}
+
+int vmdir_make_state(struct hutch *h, struct vmdir *d, bool keep, struct err *e)
+{
+	int r = keep ? clear_state(h->state_fd, d->name)
+		     : remove_state(h->state_fd, d->name);
 
 	if (r < 0)
 		return err_set(e, r, "cannot remove the old '%s/%s': %s",
 			       h->state, d->name, strerror(-r));
-	if (mkdirat(h->state_fd, d->name, 0700) < 0)
+	if (!keep && mkdirat(h->state_fd, d->name, 0700) < 0)
 		return err_set(e, -errno, "cannot make '%s/%s': %s", h->state,
 			       d->name, strerror(errno));
 	d->state_fd = open_dir(h->state_fd, d->name);
@@ -193,10 +218,16 @@ int vmdir_make_state(struct hutch *h, struct vmdir *d, struct err *e)
 	return 0;
 }
 
+void vmdir_clear_run(const struct vmdir *d)
+{
+	if (empty_dir(d->run_fd, but_lock) < 0)
+		return; /* what is left is nobody's, and goes with the next */
+}
+
 /* The lock goes last: until then nobody else may come in. */
 static int remove_run(int run_root, const struct vmdir *d)
 {
-	int r = empty_dir(d->run_fd, VMDIR_LOCK);
+	int r = empty_dir(d->run_fd, but_lock);
 
 	if (r == 0 && unlinkat(d->run_fd, VMDIR_LOCK, 0) < 0 && errno != ENOENT)
 		r = -errno;
@@ -284,7 +315,7 @@ static void record_lost(struct hutch *h, struct vmdir *d, int state_fd,
 	/* On a full disk it is lost all the same, only said anew. */
 	if (record_write_last(state_fd, rec, &ignored) == 0 ||
 	    record_write(state_fd, rec, 1, &ignored) == 0)
-		(void)empty_dir(d->run_fd, VMDIR_LOCK);
+		(void)empty_dir(d->run_fd, but_lock);
 }
 
 /* With the lock: nobody else can change the record under us. */

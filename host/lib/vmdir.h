@@ -3,7 +3,7 @@
  * host/lib/vmdir.h - the two folders of one VM, and its lock
  *
  * RUN/NAME holds lock, keeper.sock, vmm.sock, vsock.sock; STATE/NAME holds
- * record.json, console.log, main.log, events.jsonl.  Whoever holds a flock() on RUN/NAME/lock
+ * record.json, console.log, main.log, events.jsonl, disk.  Whoever holds a flock() on RUN/NAME/lock
  * owns both: a client while it starts or removes the VM, the keeper as long as
  * it lives.  So a VM is alive exactly while its lock is held, and a record
  * that says it is alive under a free lock is of a VM nobody saw the end of.
@@ -82,8 +82,11 @@ void vmdir_sweep(struct hutch *h, const char *name);
 MUST_CHECK int vmdir_open(struct hutch *h, const char *name, struct vmdir *d,
 			  struct err *e);
 
-/** vmdir_make_state() - A fresh STATE/NAME; an old one goes. Holds the lock */
-MUST_CHECK int vmdir_make_state(struct hutch *h, struct vmdir *d,
+/**
+ * vmdir_make_state() - A fresh STATE/NAME; an old one goes. Holds the lock
+ * @keep:	Its disk stays, and its record until a new one is written
+ */
+MUST_CHECK int vmdir_make_state(struct hutch *h, struct vmdir *d, bool keep,
 				struct err *e);
 
 /**
@@ -92,6 +95,9 @@ MUST_CHECK int vmdir_make_state(struct hutch *h, struct vmdir *d,
  * The caller holds the lock, and lets go of it with vmdir_close().
  */
 int vmdir_remove(int run_root, int state_root, struct vmdir *d, struct err *e);
+
+/** vmdir_clear_run() - Empty RUN/NAME, as far as it goes, but for the lock */
+void vmdir_clear_run(const struct vmdir *d);
 
 /** vmdir_close() - Close what is open, and so let go of the lock */
 void vmdir_close(struct vmdir *d);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tests/lib/fake_image.c - images that are none: libhutch's part of fake_vm.h */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +28,13 @@ static struct hutch_image_info image = {
 	.stop_signal = "",
 };
 
+struct hutch_image {
+	const char *name;
+};
+
+/* "here" is here; another one is when it has been pulled. */
+static const char *pulled;
+
 static struct hutch_image_info **one(void)
 {
 	struct hutch_image_info **list =
@@ -52,7 +60,9 @@ int hutch_image_import(struct hutch *h, const struct hutch_image_import_opts *o,
 int hutch_image_pull(struct hutch *h, const struct hutch_image_pull_opts *o,
 		     struct hutch_image_info **ret, struct hutch_err *e)
 {
-	*ret = &image;
+	if (ret)
+		*ret = &image;
+	pulled = o->ref;
 	return fake_vm_call(e, "pull %s %s %u %llu %llu\n", o->ref,
 			    o->creds ? o->creds : "-", o->idle_s,
 			    (unsigned long long)o->max_bytes,
@@ -88,6 +98,43 @@ void hutch_image_info_free(struct hutch_image_info *i)
 char *hutch_image_json(const struct hutch_image_info *i)
 {
 	return strdup("{\"id\":\"" ID "\"}");
+}
+
+int hutch_image_ref_ok(const char *name)
+{
+	return !strchr(name, '!');
+}
+
+int hutch_image_open(struct hutch *h, const char *name,
+		     struct hutch_image **ret, struct hutch_err *e)
+{
+	static struct hutch_image img;
+
+	if (strcmp(name, "here") != 0 && name != pulled) {
+		e->code = -ENOENT;
+		(void)snprintf(e->msg, sizeof(e->msg), "there is no image");
+		return -ENOENT;
+	}
+	img.name = name;
+	*ret = &img;
+	return fake_vm_call(e, "image-open %s\n", name);
+}
+
+int hutch_image_command(const struct hutch_image *img, const char *entrypoint,
+			const char *const *argv, const char *const **ret,
+			struct hutch_err *e)
+{
+	const char **v = calloc(2, sizeof(*v));
+
+	if (!v)
+		abort();
+	v[0] = *argv ? *argv : entrypoint ? entrypoint : "own";
+	*ret = v;
+	return fake_vm_call(e, "image-command %s\n", v[0]);
+}
+
+void hutch_image_close(struct hutch_image *img)
+{
 }
 
 int hutch_image_remove(struct hutch *h, const char *name, unsigned int flags,

@@ -170,6 +170,8 @@ int hutch_start(struct hutch *h, const struct hutch_start_opts *o,
 
 	for (size_t i = 0; o->labels && o->labels[i]; i++)
 		(void)dprintf(fds[CALLS], " %s", o->labels[i]);
+	if (o->image)
+		(void)dprintf(fds[CALLS], " image");
 	(void)dprintf(fds[CALLS], "\n");
 	if (r == 0 && ret)
 		*ret = &started;
@@ -206,8 +208,10 @@ void hutch_list_free(struct hutch_record **list)
 int hutch_inspect(struct hutch *h, const char *name, struct hutch_record **ret,
 		  struct hutch_err *e)
 {
+	int r = fake_vm_call(e, "inspect %s\n", name);
+
 	*ret = vm.record;
-	return fake_vm_call(e, "inspect %s\n", name);
+	return r == 0 && !vm.record ? -ENOENT : r;
 }
 
 void hutch_record_free(struct hutch_record *rec)

@@ -104,11 +104,14 @@ START_TEST(signals_by_name_and_number)
 	int n = 0;
 
 	for (size_t i = 0; i < ARRAY_LEN(good); i++) {
-		ck_assert_int_eq(signals_parse(good[i].word, &n, &e), 0);
+		ck_assert_int_eq(
+			hutch_parse_signal("--signal", good[i].word, &n, &e),
+			0);
 		ck_assert_int_eq(n, good[i].want);
 	}
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++)
-		ck_assert_int_eq(signals_parse(bad[i], &n, &e), -EINVAL);
+		ck_assert_int_eq(hutch_parse_signal("--signal", bad[i], &n, &e),
+				 -EINVAL);
 	ck_assert_str_eq(signals_name(SIGTERM, buf), "SIGTERM");
 	ck_assert_str_eq(signals_name(50, buf), "signal 50");
 	ck_assert_str_eq(signals_name(-1, buf), "signal -1");

@@ -69,15 +69,88 @@ START_TEST(kill_refuses_what_makes_no_sense)
 }
 END_TEST
 
-START_TEST(run_does_not_start_from_images)
+START_TEST(run_takes_an_image_or_a_command)
+{
+	static const struct hutch_exec_event end = { .kind = HUTCH_EXEC_EXIT,
+						     .how = HUTCH_EXEC_EXITED,
+						     .value = 3 };
+	const struct fake_vm vm = { .ev = &end, .n_ev = 1 };
+
+	fake_vm_set(&vm);
+	ck_assert_int_eq(fake_vm_cli("run", "here", NULL), 3);
+	ck_assert_ptr_nonnull(strstr(fake_vm_calls(),
+				     "image-open here\nimage-command own\n"
+				     "start - flags 0x6 "));
+	ck_assert_ptr_nonnull(strstr(fake_vm_calls(), " image\n"));
+	ck_assert_int_eq(fake_vm_cli("run", "here", "ls", "-l", NULL), 3);
+	ck_assert_ptr_nonnull(strstr(fake_vm_calls(), "image-command ls\n"));
+	ck_assert_int_eq(fake_vm_cli("run", "here", "--", "ls", NULL), 3);
+	ck_assert_ptr_nonnull(strstr(fake_vm_calls(), "image-command ls\n"));
+	ck_assert_int_eq(fake_vm_cli("run", "--", "here", NULL), 3);
+	ck_assert_ptr_null(strstr(fake_vm_calls(), "image"));
+	ck_assert_int_eq(fake_vm_cli("run", "--disk=ram", "--entrypoint", "cat",
+				     "here", NULL),
+			 3);
+	ck_assert_ptr_nonnull(strstr(fake_vm_calls(),
+				     "image-command cat\nstart - flags 0x26 "));
+}
+END_TEST
+
+START_TEST(run_pulls_an_image_that_is_not_here)
+{
+	static const struct hutch_exec_event end = { .kind = HUTCH_EXEC_EXIT,
+						     .how = HUTCH_EXEC_EXITED };
+	const struct fake_vm vm = { .ev = &end, .n_ev = 1 };
+
+	fake_vm_set(&vm);
+	ck_assert_int_eq(fake_vm_cli("run", "alpine", NULL), 0);
+	ck_assert_ptr_nonnull(strstr(fake_vm_calls(), "pull alpine - 0 0 0\n"
+						      "image-open alpine\n"));
+	ck_assert_str_eq(fake_vm_err(),
+			 "hutch: not here yet: pulling image 'alpine'\n");
+	ck_assert_int_eq(fake_vm_cli("run", "--pull=always", "here", NULL), 0);
+	ck_assert_ptr_nonnull(strstr(fake_vm_calls(), "pull here - 0 0 0\n"));
+	REFUSED("there is no image", "run", "--pull=never", "alpine");
+	REFUSED("there is no image", "run", "no!name");
+	REFUSED("--pull: 'now' is not missing, always or never", "run",
+		"--pull=now", "alpine");
+}
+END_TEST
+
+START_TEST(what_is_for_images_needs_one)
 {
 	fake_vm_set(&nothing);
-	REFUSED("'alpine' stands where an image would, and VMs do not start "
-		"from images yet: write hutch run -- sh ...",
-		"run", "alpine", "--", "sh", "-c");
-	REFUSED("'alpine' stands where an image would, and VMs do not start "
-		"from images yet: write hutch run -- alpine",
-		"run", "alpine");
+	REFUSED("--entrypoint is for images: write hutch run IMAGE", "run",
+		"--entrypoint", "cat", "--", "x");
+	REFUSED("--disk is for images: without one all is in memory", "run",
+		"--disk=ram", "--", "x");
+	REFUSED("--disk: 'disk' is not ram", "run", "--disk=disk", "here");
+	REFUSED("run needs an image or a command: hutch run IMAGE, or hutch "
+		"run -- COMMAND",
+		"run");
+}
+END_TEST
+
+START_TEST(start_goes_on_with_the_disk_of_its_name)
+{
+	struct hutch_record rec = { .name = "web",
+				    .state = HUTCH_STATE_STOPPED,
+				    .disk = HUTCH_DISK_KEPT,
+				    .image_id = "here" };
+	const struct fake_vm vm = { .record = &rec };
+
+	fake_vm_set(&vm);
+	ck_assert_int_eq(fake_vm_cli("start", "web", NULL), 0);
+	/* What an image says has a stdin; 0x10. */
+	ck_assert_ptr_nonnull(strstr(fake_vm_calls(),
+				     "image-open here\nimage-command own\n"
+				     "start web flags 0x10 "));
+	ck_assert_int_eq(fake_vm_cli("start", "web", "--", "x", NULL), 0);
+	ck_assert_ptr_nonnull(
+		strstr(fake_vm_calls(), "image-command x\nstart web flags 0 "));
+	rec.disk = HUTCH_DISK_RAM;
+	ck_assert_int_eq(fake_vm_cli("start", "web", NULL), 0);
+	ck_assert_ptr_null(strstr(fake_vm_calls(), "image"));
 }
 END_TEST
 
@@ -240,6 +313,7 @@ START_TEST(start_passes_on_what_it_was_told)
 				     "keep", "web", "--", "x", NULL),
 			 0);
 	ck_assert_str_eq(fake_vm_calls(),
+			 "inspect web\n"
 			 "start web flags 0x8 idle 300000 on-exit 1 timeout 0 "
 			 "job=7 a=b\n");
 	REFUSED("--on-exit: 'go' is not stop or keep", "start", "--on-exit",
@@ -392,9 +466,11 @@ START_TEST(ids_of_a_guest_do_a_terminal_no_harm)
 END_TEST
 
 CHECK_MAIN("cli_verbs", kill_of_a_name_is_the_vm, kill_of_a_process_is_its_tree,
-	   run_does_not_start_from_images, kill_refuses_what_makes_no_sense,
-	   kill_that_fails_says_so_for_each, drop_takes_several,
-	   detached_exec_prints_the_id,
+	   run_takes_an_image_or_a_command, run_pulls_an_image_that_is_not_here,
+	   what_is_for_images_needs_one,
+	   start_goes_on_with_the_disk_of_its_name,
+	   kill_refuses_what_makes_no_sense, kill_that_fails_says_so_for_each,
+	   drop_takes_several, detached_exec_prints_the_id,
 	   detached_exec_that_cannot_start_is_no_success,
 	   guest_whose_errno_is_a_time_out_has_ended_no_command,
 	   exec_refuses_limits_that_are_none, start_passes_on_what_it_was_told,

@@ -203,7 +203,7 @@ START_TEST(sixteen_shares_are_taken_and_no_more)
 			       " --fs=tag=%u,dir=/", i);
 	}
 	ck_assert_int_eq(parse(line, &c, &e), -ERANGE);
-	ck_assert_str_eq(e.msg, "--fs: more than 16 of them");
+	ck_assert_str_eq(e.msg, "--fs: more than 18 of them");
 }
 END_TEST
 

@@ -35,7 +35,7 @@ static void make_vm(struct host_env *v, const char *name, struct vmdir *d,
 	if (change)
 		change(rec);
 	ck_assert_msg(vmdir_lock(v->h, name, d, &e) == 0, "%s", e.msg);
-	ck_assert_msg(vmdir_make_state(v->h, d, &e) == 0, "%s", e.msg);
+	ck_assert_msg(vmdir_make_state(v->h, d, false, &e) == 0, "%s", e.msg);
 	ck_assert_int_eq(record_write(d->state_fd, rec, 0, &e), 0);
 	hutch_record_free(rec);
 }
@@ -331,7 +331,7 @@ START_TEST(list_sweeps_up_after_a_killed_start)
 	ck_assert_int_eq(vmdir_lock(v.h, "a", &d, &e), 0);
 	vmdir_close(&d);
 	ck_assert_int_eq(vmdir_lock(v.h, "b", &d, &e), 0);
-	ck_assert_int_eq(vmdir_make_state(v.h, &d, &e), 0);
+	ck_assert_int_eq(vmdir_make_state(v.h, &d, false, &e), 0);
 	fd = openat(d.state_fd, RECORD_TMP, O_CREAT | O_WRONLY | O_CLOEXEC,
 		    0600);
 	(void)close(fd);

@@ -69,13 +69,17 @@ static struct msg_mount mounts_example[] = {
 };
 
 static const struct msg_boot boot_example = {
-	.root = WIRE_ROOT_BUILTIN,
+	.flags = WIRE_BOOT_MAKE_CWD,
+	.root = WIRE_ROOT_OVERLAY,
+	.stop_signal = 3,
 	.clock_ns = 1700000000000000000ull,
 	.envc = 1,
 	.n_mounts = 1,
 	.hostname = "web",
 	.cwd = "/",
 	.user = "",
+	.lower = "hutch-image",
+	.upper = "hutch-disk",
 	.env = env_example,
 	.mounts = mounts_example,
 };
@@ -560,17 +564,22 @@ START_TEST(one_wrong_field_is_refused_by_name)
 		{ WIRE_PROCESS, 108, '.', "not a name" },
 		{ WIRE_STDIN_ACK, 8, 2, "unknown flags" },
 		{ WIRE_STDIN_ACK, 12, 1, "reserved" },
-		{ WIRE_BOOT, 0, 1, "unknown flags" },
+		{ WIRE_BOOT, 0, 2, "unknown flags" },
 		{ WIRE_BOOT, 4, 0, "unknown root" },
-		{ WIRE_BOOT, 6, 1, "reserved" },
+		{ WIRE_BOOT, 4, 1, "nothing else, has a layer to read" },
+		{ WIRE_BOOT, 4, 3, "unknown root" },
+		{ WIRE_BOOT, 6, 65, "no signal 65" },
+		{ WIRE_BOOT, 7, 1, "no signal 259" },
 		{ WIRE_BOOT, 15, 0x80, "clock" },
 		{ WIRE_BOOT, 17, 0x7f, "bad string" },
 		{ WIRE_BOOT, 18, 0xff, "at most" },
 		{ WIRE_BOOT, 20, 65, "at most" },
 		{ WIRE_BOOT, 36, '.', "cwd is not absolute" },
-		{ WIRE_BOOT, 51, '-', "not KEY=VALUE" },
-		{ WIRE_BOOT, 54, 0x20, "mount: unknown flags" },
-		{ WIRE_BOOT, 81, 'd', "not absolute" },
+		{ WIRE_BOOT, 47, ',', "a tag is not" },
+		{ WIRE_BOOT, 63, '/', "a tag is not" },
+		{ WIRE_BOOT, 82, '-', "not KEY=VALUE" },
+		{ WIRE_BOOT, 85, 0x20, "mount: unknown flags" },
+		{ WIRE_BOOT, 112, 'd', "not absolute" },
 	};
 	uint8_t bytes[FRAME_CAP], out[FRAME_CAP];
 

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* host/cli/command_image.c - the image of run and start: found, or pulled */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "host/cli/command.h"
+#include "host/cli/image.h"
+#include "host/cli/text.h"
+
+#define QUOTE_MAX  80
+#define QUOTE_COLS 60
+
+static int pull(struct cli *c, const char *ref)
+{
+	struct hutch_image_pull_opts po = HUTCH_IMAGE_PULL_OPTS_INIT;
+	struct image_progress p;
+	struct hutch_err e = { 0 };
+	int r;
+
+	po.ref = ref;
+	image_progress_begin(&p);
+	po.progress = image_progress_step;
+	po.progress_arg = &p;
+	r = hutch_image_pull(c->h, &po, NULL, &e);
+	image_progress_end(&p);
+	return r < 0 ? cli_fail(c, &e) : 0;
+}
+
+static int open_image(struct cli *c, const char *ref, enum command_pull when,
+		      struct hutch_image **ret)
+{
+	struct hutch_err e = { 0 };
+	char q[QUOTE_MAX];
+	int r = when == COMMAND_PULL_ALWAYS
+			? -ENOENT
+			: hutch_image_open(c->h, ref, ret, &e);
+
+	if (r == -ENOENT && when != COMMAND_PULL_NEVER &&
+	    hutch_image_ref_ok(ref)) {
+		(void)text_show(q, sizeof(q), ref, QUOTE_COLS);
+		cli_warn("%s image '%s'",
+			 when == COMMAND_PULL_ALWAYS ? "pulling"
+						     : "not here yet: pulling",
+			 q);
+		r = pull(c, ref);
+		if (r != 0)
+			return r;
+		r = hutch_image_open(c->h, ref, ret, &e);
+	}
+	return r < 0 ? cli_fail(c, &e) : 0;
+}
+
+/* The image under the disk of the VM that had this name last, if it has one. */
+static int open_old(struct cli *c, const char *name, struct hutch_image **ret)
+{
+	struct hutch_record *rec = NULL;
+	struct hutch_err e = { 0 };
+	int r = hutch_inspect(c->h, name, &rec, &e);
+
+	/* No such VM, or no such name: whoever starts it says more. */
+	if (r < 0)
+		return 0;
+	if (rec->disk == HUTCH_DISK_KEPT && rec->state == HUTCH_STATE_STOPPED)
+		r = hutch_image_open(c->h, rec->image_id, ret, &e);
+	hutch_record_free(rec);
+	return r < 0 ? cli_fail(c, &e) : 0;
+}
+
+static int no_image(const struct cli *c, const struct command_opts *o)
+{
+	if (o->entrypoint)
+		return cli_usage(c,
+				 "--entrypoint is for images: write hutch "
+				 "%s IMAGE",
+				 c->verb->name);
+	if (o->disk)
+		return cli_usage(c, "--disk is for images: without one all is "
+				    "in memory");
+	return 0;
+}
+
+int command_image(struct cli *c, const struct command_opts *o,
+		  const char *const *rest, bool dashes, const char *name,
+		  struct command *cmd)
+{
+	const char *ref = dashes ? NULL : rest[0];
+	struct hutch_err e = { 0 };
+	int r = 0;
+
+	if (ref) {
+		rest += rest[1] && !strcmp(rest[1], "--") ? 2 : 1;
+		r = open_image(c, ref, cmd->pull, &cmd->image);
+	} else if (name) {
+		r = open_old(c, name, &cmd->image);
+	}
+	cmd->argv = rest;
+	if (r != 0)
+		return r;
+	if (!cmd->image)
+		return no_image(c, o);
+	if (hutch_image_command(cmd->image, o->entrypoint, rest,
+				&cmd->image_argv, &e) < 0)
+		return cli_fail(c, &e);
+	cmd->argv = cmd->image_argv;
+	cmd->image_says = !*rest && !o->entrypoint;
+	return 0;
+}
+
+void command_image_done(struct command *cmd)
+{
+	void *p;
+
+	memcpy(&p, &cmd->image_argv, sizeof(p));
+	free(p);
+	hutch_image_close(cmd->image);
+}

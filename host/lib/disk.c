@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* host/lib/disk.c - see disk.h */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+
+#include "common/mapped.h"
+#include "common/words.h"
+#include "host/lib/disk.h"
+#include "host/lib/internal.h"
+#include "host/lib/rmtree.h"
+
+/* On the way: made, or to be removed, when a crash came. */
+#define DISK_NEW  "disk.new"
+#define DISK_GONE "disk.gone"
+
+/* Beside those of common/mapped.h. */
+#define IMAGE_ATTR MAPPED_PREFIX "image"
+
+static int open_disk(int state_fd, const char *name)
+{
+	int fd = openat(state_fd, name,
+			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+static bool is_id(const char *s, ssize_t len)
+{
+	return len == HUTCH_IMAGE_ID_LEN &&
+	       strspn(s, "0123456789abcdef") == HUTCH_IMAGE_ID_LEN;
+}
+
+int disk_image(int state_fd, char ret[HUTCH_IMAGE_ID_LEN + 1])
+{
+	auto_fd int fd = open_disk(state_fd, DISK_DIR);
+	ssize_t n;
+
+	if (fd < 0)
+		return fd;
+	memset(ret, 0, HUTCH_IMAGE_ID_LEN + 1);
+	n = fgetxattr(fd, IMAGE_ATTR, ret, HUTCH_IMAGE_ID_LEN);
+	return is_id(ret, n) ? 0 : -EBADMSG;
+}
+
+/* It gets its name when all is in it. */
+static int make(int state_fd, const char *id)
+{
+	auto_fd int fd = -1;
+
+	if (mkdirat(state_fd, DISK_NEW, 0700) < 0)
+		return -errno;
+	fd = open_disk(state_fd, DISK_NEW);
+	if (fd < 0)
+		return fd;
+	if (fsetxattr(fd, IMAGE_ATTR, id, strlen(id), 0) < 0 || fsync(fd) < 0 ||
+	    renameat(state_fd, DISK_NEW, state_fd, DISK_DIR) < 0)
+		return -errno;
+	return 0;
+}
+
+int disk_open(int state_fd, const char *id, struct err *e)
+{
+	int fd, r = 0;
+
+	if (faccessat(state_fd, DISK_DIR, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+		r = make(state_fd, id);
+	if (r == -EOPNOTSUPP)
+		return err_set(e, r,
+			       "the file system of the VMs' state keeps no "
+			       "user.* attributes, which a disk needs: use one "
+			       "like ext4, xfs or btrfs (HUTCH_STATE), or "
+			       "--disk ram");
+	if (r < 0)
+		return err_set(e, r, "cannot make the VM's disk: %s",
+			       strerror(-r));
+	fd = openat(state_fd, DISK_DIR,
+		    O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return fd < 0 ? err_set(e, -errno, "cannot open the VM's disk: %s",
+				strerror(errno))
+		      : fd;
+}
+
+/* What has lost its name is no disk any more, however far this comes. */
+int disk_remove(int state_fd)
+{
+	int r = rmtree(state_fd, DISK_NEW);
+
+	r = r < 0 ? r : rmtree(state_fd, DISK_GONE);
+	if (r == 0 && renameat(state_fd, DISK_DIR, state_fd, DISK_GONE) < 0)
+		return errno == ENOENT ? 0 : -errno;
+	return r < 0 ? r : rmtree(state_fd, DISK_GONE);
+}
+
+static bool is_over(int state_root, const char *name, const char *id)
+{
+	auto_fd int fd = open_disk(state_root, name);
+	char over[HUTCH_IMAGE_ID_LEN + 1];
+
+	return fd >= 0 && disk_image(fd, over) == 0 && strcmp(over, id) == 0;
+}
+
+int disk_user(struct hutch *h, const char *id, char ret[HUTCH_NAME_MAX + 1])
+{
+	int fd = open_disk(h->state_fd, "."), found = 0;
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *de;
+
+	if (!dir) {
+		base_closep(&fd);
+		return 0;
+	}
+	while (!found && (de = readdir(dir)) != NULL) {
+		if (!words_name_ok(de->d_name) ||
+		    !is_over(h->state_fd, de->d_name, id))
+			continue;
+		(void)snprintf(ret, HUTCH_NAME_MAX + 1, "%.*s", HUTCH_NAME_MAX,
+			       de->d_name);
+		found = 1;
+	}
+	(void)closedir(dir);
+	return found;
+}
