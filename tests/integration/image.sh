@@ -1,0 +1,143 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: Apache-2.0
+# VMs from images: the root, what runs, the disk over it
+
+# image NAME [CONFIG]: one of busybox, taken in.
+image() {
+	"$HUTCH_TESTS/make_image.py" "layout.$1" "${2:-{\}}"
+	expect 0 hutch image import "layout.$1" "$1"
+}
+
+# What of an image is on this host: names, contents, attributes, but no times.
+tree_sum() {
+	(cd "$HUTCH_STATE"/data/images/id/*/tree && find . -printf '%y %m %s %p\n' |
+		LC_ALL=C sort && find . -type f -exec sha256sum {} + |
+		LC_ALL=C sort) | sha256sum
+}
+
+test_what_docker_would_run() {
+	image full '{"Env": ["PATH=/bin", "WHO=image", "KEPT=1"],
+		"Entrypoint": ["sh", "-c", "echo $0 $* $WHO $KEPT; pwd; id; exit 9"],
+		"Cmd": ["cmd", "words"], "WorkingDir": "/made/for/it",
+		"User": "ann:staff"}'
+	expect 9 hutch run full
+	is "cmd words image 1
+/made/for/it
+uid=1000(ann) gid=50(staff)" "$(cat "$out")" "the image's own"
+	expect 9 hutch run --disk ram -e WHO=me -u 4321 -w /tmp full -- -x --y
+	is "-x --y me 1
+/tmp
+uid=4321 gid=0(root)" "$(cat "$out")" "with words of ours"
+	expect 0 hutch run --disk ram --entrypoint ls -u root full /
+	is 'bin etc made old root tmp usr' \
+		"$(grep -v -E '^(dev|proc|sys|var)$' "$out" | tr '\n' ' ' |
+			sed 's/ $//')" "of both layers, the whiteout seen"
+	expect 127 hutch run --disk ram --entrypoint none full
+	refused 125 "no image" hutch run --pull never absent
+}
+
+# A main process that knows what it is told, and says so.
+test_stop_signal_is_for_the_main_process() {
+	image polite '{"Env": ["PATH=/bin"], "StopSignal": "SIGUSR1",
+		"Cmd": ["sh", "-c",
+		"trap \"echo asked; exit 5\" USR1; trap \"\" TERM; echo up; while :; do sleep 0.1; done"]}'
+	expect 0 hutch start v polite
+	expect 0 hutch wait --for line=^up v
+	hutch stop v
+	expect 0 hutch logs v
+	is 'up asked' "$(tr '\n' ' ' <"$out" | sed 's/ $//')" "its output"
+	is "stopped" "$(field v reason | sed 's/(.*//')" "the reason"
+}
+
+test_disk_is_kept_over_stop_and_start() {
+	local sum
+
+	image mini '{"Env": ["PATH=/bin"], "Cmd": ["sh"]}'
+	image other '{"Env": ["PATH=/bin"], "Cmd": ["ls"]}'
+	expect 0 hutch image rm other
+	image mini '{"Env": ["PATH=/bin"], "Cmd": ["sh"]}'
+	sum=$(tree_sum)
+	expect 0 hutch start v mini
+	expect 0 hutch exec v -- sh -euc '
+		echo changed >>/old/file; chown ann /old/sub; rm /old/doomed
+		mv /old/sub /moved; mkdir /old/sub; touch -t 200001010000 /moved/deep
+		mkfifo /fifo; mknod /dev0 c 1 3; ln -s nowhere /sym; chmod 4755 /bin/busybox
+		ln /moved/deep /hard; echo data >/var/lib/hutch/data/file
+		echo synced >/synced; sync /synced'
+	hutch stop v
+	is 'kept' "$(field v disk)" "the disk in the record"
+	refused 125 'has a disk' hutch start --disk ram v mini
+	refused 125 "disk of VM 'v'" hutch image rm mini
+
+	expect 0 hutch start v
+	expect 0 hutch exec v -- sh -euc '
+		cat /old/file; stat -c "%n %F %a %U %G %h" /moved /moved/deep /hard \
+			/fifo /dev0 /bin/busybox; stat -c "%Y" /moved/deep
+		ls /old; ls /old/sub; readlink /sym; cat /var/lib/hutch/data/file'
+	is "of the image
+changed
+/moved directory 755 ann root 1
+/moved/deep regular file 644 root root 2
+/hard regular file 644 root root 2
+/fifo fifo 644 root root 1
+/dev0 character special file 644 root root 1
+/bin/busybox regular file 4755 root root 1
+946684800
+file hard link sub
+nowhere
+data" "$(sed '/^file$/{N;N;N;s/\n/ /g;}' "$out")" "after the next start"
+	# A monitor that is killed: what was synced is there, and the VM starts.
+	expect 0 hutch exec v -- sh -c 'echo more >>/synced; sync /synced'
+	kill -9 "$(field v monitor)"
+	retry 60 has v state stopped
+	expect 0 hutch start v
+	expect 0 hutch exec v -- cat /synced
+	is 'synced more' "$(tr '\n' ' ' <"$out" | sed 's/ $//')" "what was synced"
+	hutch stop v
+	# None of it has touched the image.
+	is "$sum" "$(tree_sum)" "the image"
+	expect 0 hutch run --disk ram mini sh -c 'cat /old/file; ls /old'
+	is 'of the image doomed file hard link sub' \
+		"$(tr '\n' ' ' <"$out" | sed 's/ $//')" "another VM's view"
+	hutch rm v
+	[ ! -e "$HUTCH_STATE/state/v" ] || fail "something of it is left"
+	expect 0 hutch image rm mini
+}
+
+# What is not under the overlay can have one over it, in memory and on a disk.
+test_data_folder_takes_an_overlay() {
+	local disk
+
+	image mini '{"Env": ["PATH=/bin"]}'
+	for disk in --disk=ram --rm; do
+		expect 0 hutch run "$disk" mini sh -euc '
+			cd /var/lib/hutch/data; mkdir l u w m; echo low >l/f
+			mount -t overlay -o lowerdir=l,upperdir=u,workdir=w o m
+			cat m/f; rm m/f; ls u; stat -c %t:%T u/f'
+		is 'low f 0:0' "$(tr '\n' ' ' <"$out" | sed 's/ $//')" "$disk"
+	done
+	expect 0 hutch run -- stat -f -c %T /var/lib/hutch/data
+	like 'tmpfs|ramfs' "$(cat "$out")" "of the built-in root"
+}
+
+test_many_vms_share_one_image() {
+	local n i sum
+
+	n=$(size 4 50)
+	image mini '{"Env": ["PATH=/bin"]}'
+	sum=$(tree_sum)
+	for ((i = 0; i < n; i++)); do
+		hutch start -m 64M "v$i" mini >/dev/null
+	done
+	for ((i = 0; i < n; i++)); do
+		expect 0 hutch exec "v$i" -- sh -c \
+			"echo $i >>/old/file; rm /old/doomed; cat /old/file"
+		is "of the image $i" "$(tr '\n' ' ' <"$out" | sed 's/ $//')" "v$i"
+	done
+	refused 125 'disk of VM' hutch image rm mini
+	is "$sum" "$(tree_sum)" "the image under all of them"
+	for ((i = 0; i < n; i++)); do
+		hutch rm -f "v$i" >/dev/null
+	done
+	expect 0 hutch image rm mini
+}
