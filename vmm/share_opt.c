@@ -96,6 +96,14 @@ static int take_ro(struct share_opt *s, const struct value *v, struct err *e)
 	return 0;
 }
 
+static int take_upper(struct share_opt *s, const struct value *v, struct err *e)
+{
+	(void)v;
+	(void)e;
+	s->upper = true;
+	return 0;
+}
+
 static int take_cache(struct share_opt *s, const struct value *v, struct err *e)
 {
 	char q[QUOTE_MAX];
@@ -166,7 +174,7 @@ static const struct key keys[] = {
 	{ "fd", false, take_fd_n },       { "ro", true, take_ro },
 	{ "cache", false, take_cache },   { "owner", false, take_owner },
 	{ "uid", false, take_uid },       { "gid", false, take_gid },
-	{ "queues", false, take_queues },
+	{ "queues", false, take_queues }, { "upper", true, take_upper },
 };
 
 static int find(const struct value *name)
@@ -215,6 +223,11 @@ static int check(const struct share_opt *s, unsigned int seen, struct err *e)
 		    1u << find(&(struct value){ "gid", 3 })))
 		return err_set(e, -EINVAL,
 			       "--fs: tag=%s: uid and gid are for owner=host",
+			       s->tag);
+	if (s->upper && (s->ro || s->owner != FS_OWNER_MAPPED))
+		return err_set(e, -EINVAL,
+			       "--fs: tag=%s: upper is for owner=mapped, and "
+			       "not for ro",
 			       s->tag);
 	return 0;
 }

@@ -21,6 +21,7 @@
  *		@fd was given
  * @fd:		-1 until given or opened; then owned
  * @queues:	Of requests
+ * @upper:	It is to be the upper layer of an overlayfs
  */
 struct share_opt {
 	char tag[VIRTIO_FS_TAG_MAX + 1];
@@ -33,6 +34,7 @@ struct share_opt {
 	uint32_t uid;
 	uint32_t gid;
 	unsigned int queues;
+	bool upper;
 };
 
 /**

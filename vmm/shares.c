@@ -79,7 +79,8 @@ static int make_server(struct vm *vm, struct share *s, struct share_opt *o,
 				.cache = o->cache,
 				.owner = o->owner,
 				.uid = o->uid,
-				.gid = o->gid };
+				.gid = o->gid,
+				.upper = o->upper };
 	int r;
 
 	if (fds < FS_FDS_MIN + FDS_WORKERS)

@@ -133,6 +133,8 @@ START_TEST(each_bad_option_is_refused_by_name)
 		{ "--fs tag=t,dir=/,gid=x", "gid" },
 		{ "--fs tag=t,dir=/,owner=mapped,uid=1", "for owner=host" },
 		{ "--fs tag=t,dir=/,owner=mapped,gid=1", "for owner=host" },
+		{ "--fs tag=t,dir=/,upper", "upper is for owner=mapped" },
+		{ "--fs tag=t,dir=/,owner=mapped,ro,upper", "not for ro" },
 		{ "--fs tag=t,dir=/,queues=0", "queues" },
 		{ "--fs tag=t,dir=/,queues=8", "queues" },
 		{ "--fs tag=t,dir=/ --fs tag=t,dir=/tmp", "t is given twice" },
@@ -160,12 +162,13 @@ START_TEST(shares_are_read_word_by_word)
 	struct config c;
 	struct err e;
 
-	ck_assert_int_eq(parse("--fs tag=a,dir=/a/b=c "
-			       "--fs ro,queues=7,fd=5,cache=never,uid=1000,"
-			       "gid=4294967294,owner=host,tag=b "
-			       "--fs=cache=always,owner=mapped,tag=c,dir=d",
-			       &c, &e),
-			 0);
+	ck_assert_int_eq(
+		parse("--fs tag=a,dir=/a/b=c "
+		      "--fs ro,queues=7,fd=5,cache=never,uid=1000,"
+		      "gid=4294967294,owner=host,tag=b "
+		      "--fs=cache=always,owner=mapped,upper,tag=c,dir=d",
+		      &c, &e),
+		0);
 	ck_assert_uint_eq(c.n_shares, 3);
 	ck_assert_str_eq(c.share[0].tag, "a");
 	ck_assert_uint_eq(c.share[0].dir_len, 6);
@@ -185,6 +188,7 @@ START_TEST(shares_are_read_word_by_word)
 	ck_assert_uint_eq(c.share[1].queues, 7);
 	ck_assert_int_eq(c.share[2].cache, FS_CACHE_ALWAYS);
 	ck_assert_int_eq(c.share[2].owner, FS_OWNER_MAPPED);
+	ck_assert(c.share[2].upper && !c.share[0].upper);
 }
 END_TEST
 

@@ -5,6 +5,7 @@
 #include <sys/random.h>
 
 #include "vmm/fs/ops.h"
+#include "vmm/fs/probe.h"
 #include "vmm/fs/walk.h"
 
 #define HASH_BITS_MIN 8u
@@ -106,6 +107,10 @@ static int check_opts(const struct fs_opts *o, struct err *e)
 	if (o->cache > FS_CACHE_NEVER || o->owner > FS_OWNER_MAPPED)
 		return err_set(e, -EINVAL,
 			       "share: no such way to cache or to own");
+	if (o->upper && (o->ro || o->owner != FS_OWNER_MAPPED))
+		return err_set(e, -EINVAL,
+			       "share: the upper layer of an overlayfs is a "
+			       "writable folder with owner=mapped");
 	return 0;
 }
 
@@ -211,6 +216,8 @@ int fs_server_new(const struct fs_opts *o, struct fs_server **ret,
 		return s ? r : err_set(e, r, "share: %s", strerror(ENOMEM));
 	}
 	r = take_root(s, o, e);
+	if (r == 0)
+		r = fs_probe(s, e);
 	if (r < 0) {
 		fs_server_free(s);
 		return r;

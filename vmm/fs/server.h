@@ -80,6 +80,8 @@ enum fs_owner {
  * @owner:	As above
  * @uid:	FS_OWNER_HOST: whom files of the host user seem to belong to
  * @gid:	The same for the host user's group
+ * @upper:	It is to be the upper layer of an overlayfs: refuse a host's file
+ *		system that has not got what that needs
  * @quota_bytes: Must be 0: there are no quotas
  * @fds_max:	Descriptors that the server may hold, FS_FDS_MIN to FS_FDS_MAX;
  *		four more a worker while it serves
@@ -94,6 +96,7 @@ struct fs_opts {
 	enum fs_owner owner;
 	uint32_t uid;
 	uint32_t gid;
+	bool upper;
 	uint64_t quota_bytes;
 	unsigned int fds_max;
 };
