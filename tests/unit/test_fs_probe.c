@@ -51,8 +51,7 @@ START_TEST(folder_without_attributes_is_not_for_mapped)
 			      e.msg);
 	}
 	o.owner = FS_OWNER_HOST;
-	ck_assert_str_eq(
-		refusal(o, open("/proc", O_PATH | O_CLOEXEC), &e), "");
+	ck_assert_str_eq(refusal(o, open("/proc", O_PATH | O_CLOEXEC), &e), "");
 }
 END_TEST
 
@@ -96,12 +95,12 @@ START_TEST(upper_is_for_what_can_be_one)
 }
 END_TEST
 
-#define NEED(expr)                      \
-	do {                            \
-		if (!(expr)) {          \
-			r = __LINE__;   \
-			goto out;       \
-		}                       \
+#define NEED(expr)                    \
+	do {                          \
+		if (!(expr)) {        \
+			r = __LINE__; \
+			goto out;     \
+		}                     \
 	} while (0)
 
 /* A mapped tree on an overlay is as any other, but not the upper of one. */

@@ -3,11 +3,26 @@
 #ifndef HUTCH_VMM_FS_OPEN_H
 #define HUTCH_VMM_FS_OPEN_H
 
-#include <stdbool.h>
+#include <sys/stat.h>
 
-#include "common/base.h"
+#include "vmm/fs/inode.h"
+#include "vmm/fs/proto.h"
 
-struct fs_server;
+/**
+ * fs_host_flags() - What the host needs to know of the guest's flags
+ *
+ * Return: flags for open(), or -EINVAL, -EROFS
+ */
+MUST_CHECK int fs_host_flags(const struct fs_server *s, uint32_t guest);
+
+/** fs_open_flags() - What the guest may do with the pages of an open file */
+uint32_t fs_open_flags(struct fs_server *s, struct fs_inode *ino,
+		       const struct statx *st);
+
+/** fs_open_file() - Open @ino as @in says. Return: 0 or what to answer */
+MUST_CHECK int fs_open_file(struct fs_server *s, struct fs_inode *ino,
+			    const struct fuse_open_in *in,
+			    struct fuse_open_out *out);
 
 /**
  * fs_kill_priv() - Somebody writes to a file who may not keep it setuid

@@ -32,6 +32,8 @@ int fs_op_open(struct fs_req *r);
 int fs_op_opendir(struct fs_req *r);
 int fs_op_release(struct fs_req *r);
 int fs_op_releasedir(struct fs_req *r);
+
+/* create.c */
 int fs_op_create(struct fs_req *r);
 int fs_op_tmpfile(struct fs_req *r);
 

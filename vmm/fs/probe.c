@@ -17,8 +17,8 @@
 
 static int try_attributes(const struct fs_server *s, struct err *e)
 {
-	auto_fd int fd = openat(s->root_fd, ".",
-				O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	auto_fd int fd =
+		openat(s->root_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	int r;
 
 	if (fd < 0)
@@ -65,11 +65,12 @@ static int try_renames(int dir, struct err *e)
 		if (syscall(SYS_renameat2, dir, "a", dir, "b",
 			    tries[i].flags) == 0)
 			continue;
-		return err_set(e, -errno,
-			       "share: the file system of the folder cannot %s, "
-			       "which the upper layer of an overlayfs needs: "
-			       "%s; " WHO_CAN,
-			       tries[i].what, strerror(errno));
+		return err_set(
+			e, -errno,
+			"share: the file system of the folder cannot %s, "
+			"which the upper layer of an overlayfs needs: "
+			"%s; " WHO_CAN,
+			tries[i].what, strerror(errno));
 	}
 	return 0;
 }
