@@ -10,6 +10,7 @@
 
 #include "common/log.h"
 #include "common/words.h"
+#include "vmm/fs/quota.h"
 #include "vmm/share_opt.h"
 
 #define QUOTE_MAX 64
@@ -169,12 +170,35 @@ static int take_queues(struct share_opt *s, const struct value *v,
 	return r;
 }
 
+static int take_quota(struct share_opt *s, const struct value *v, struct err *e)
+{
+	char word[WORD_MAX];
+	int r;
+
+	(void)snprintf(word, sizeof(word), "%.*s",
+		       (int)MIN(v->len, sizeof(word) - 1), v->s);
+	r = words_size("--fs: quota", word, &s->quota_bytes, e);
+	if (r == 0 &&
+	    (s->quota_bytes < FS_QUOTA_MIN || s->quota_bytes > INT64_MAX))
+		return err_set(e, -ERANGE,
+			       "--fs: quota is at least 1M, not '%s'", word);
+	return r;
+}
+
+static int take_inodes(struct share_opt *s, const struct value *v,
+		       struct err *e)
+{
+	return take_number("--fs: inodes", v, 1, UINT64_MAX, &s->quota_inodes,
+			   e);
+}
+
 static const struct key keys[] = {
 	{ "tag", false, take_tag },       { "dir", false, take_dir },
 	{ "fd", false, take_fd_n },       { "ro", true, take_ro },
 	{ "cache", false, take_cache },   { "owner", false, take_owner },
 	{ "uid", false, take_uid },       { "gid", false, take_gid },
 	{ "queues", false, take_queues }, { "upper", true, take_upper },
+	{ "quota", false, take_quota },   { "inodes", false, take_inodes },
 };
 
 static int find(const struct value *name)
@@ -223,6 +247,14 @@ static int check(const struct share_opt *s, unsigned int seen, struct err *e)
 		    1u << find(&(struct value){ "gid", 3 })))
 		return err_set(e, -EINVAL,
 			       "--fs: tag=%s: uid and gid are for owner=host",
+			       s->tag);
+	if (s->quota_inodes && !s->quota_bytes)
+		return err_set(e, -EINVAL, "--fs: tag=%s: inodes needs quota",
+			       s->tag);
+	if (s->quota_bytes && (s->ro || s->owner != FS_OWNER_MAPPED))
+		return err_set(e, -EINVAL,
+			       "--fs: tag=%s: quota is for owner=mapped, and "
+			       "not for ro",
 			       s->tag);
 	if (s->upper && (s->ro || s->owner != FS_OWNER_MAPPED))
 		return err_set(e, -EINVAL,

@@ -22,6 +22,7 @@
  * @fd:		-1 until given or opened; then owned
  * @queues:	Of requests
  * @upper:	It is to be the upper layer of an overlayfs
+ * @quota_bytes: As fs_opts has it, and the next
  */
 struct share_opt {
 	char tag[VIRTIO_FS_TAG_MAX + 1];
@@ -35,6 +36,8 @@ struct share_opt {
 	uint32_t gid;
 	unsigned int queues;
 	bool upper;
+	uint64_t quota_bytes;
+	uint64_t quota_inodes;
 };
 
 /**

@@ -80,7 +80,9 @@ static int make_server(struct vm *vm, struct share *s, struct share_opt *o,
 				.owner = o->owner,
 				.uid = o->uid,
 				.gid = o->gid,
-				.upper = o->upper };
+				.upper = o->upper,
+				.quota_bytes = o->quota_bytes,
+				.quota_inodes = o->quota_inodes };
 	int r;
 
 	if (fds < FS_FDS_MIN + FDS_WORKERS)
@@ -142,6 +144,12 @@ int shares_start(struct vm *vm, struct err *e)
 	for (unsigned int i = 0; r == 0 && i < vm->cfg->n_shares; i++)
 		r = virtio_fs_start(vm->share[i].dev, e);
 	return r;
+}
+
+void shares_settle(struct vm *vm)
+{
+	for (unsigned int i = 0; i < vm->cfg->n_shares; i++)
+		fs_server_settle(vm->share[i].server);
 }
 
 void shares_done(struct vm *vm)

@@ -40,6 +40,13 @@ MUST_CHECK int shares_init(struct vm *vm, struct err *e);
 /** shares_start() - Make the threads, jailed. Context: after jail_drop() */
 MUST_CHECK int shares_start(struct vm *vm, struct err *e);
 
+/**
+ * shares_settle() - The machine has ended: leave the counts of quotas behind
+ *
+ * Nothing that the guest still asks for is answered.  Waits for nothing.
+ */
+void shares_settle(struct vm *vm);
+
 /** shares_done() - Context: no vCPU runs; waits for requests under way */
 void shares_done(struct vm *vm);
 

@@ -141,6 +141,7 @@ int vm_run(struct vm *vm, struct run_end *ret, struct err *e)
 	/* Who said "stop" wants it to stop. */
 	if (vm->vsock && ret->reason != RUN_STOPPED)
 		linger(vm);
+	shares_settle(vm);
 	ctl_on_end(vm->ctl, ret);
 	return 0;
 }

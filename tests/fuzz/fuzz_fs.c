@@ -2,9 +2,9 @@
 /*
  * tests/fuzz/fuzz_fs.c - the input is what a guest asks of a shared folder
  *
- * Byte 0: bit 0 read-only, bit 1 mapped, bits 2 and 3 how it caches, bit 4 no
- * INIT before the rest, bits 5 to 7 how the pieces are cut.  Then records of 8
- * bytes and what follows:
+ * Byte 0: bit 0 read-only, bit 1 mapped, bits 2 and 3 how it caches (both, and
+ * mapped: a quota), bit 4 no INIT before the rest, bits 5 to 7 how the pieces
+ * are cut.  Then records of 8 bytes and what follows:
  *
  *	operation	FUSE's opcode; from 200 on, something the host does
  *	node		0 the root, 255 none that is known, else one of those
@@ -28,12 +28,15 @@
 #include "common/rd.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/lib/fuse_kit.h"
+#include "vmm/fs/quota.h"
 
 #define RECORDS_MAX 64
 #define KNOWN_MAX   32
 
 /* No file of the scratch folder gets larger, whatever is asked for. */
 #define FILE_MAX (1u << 20)
+
+#define QUOTA_INODES 20
 
 #define HOST 200u
 
@@ -61,6 +64,7 @@ struct state {
 	unsigned int n_nodes;
 	uint64_t handles[KNOWN_MAX];
 	unsigned int n_handles;
+	bool meddled;
 };
 
 static uint64_t node_of(const struct state *st, uint8_t i)
@@ -156,10 +160,11 @@ static void ask(struct state *st, const struct record *rec, const uint8_t *arg,
 }
 
 /* What a host does to its folder meanwhile; it need not work. */
-static void host(const struct state *st, unsigned int what)
+static void host(struct state *st, unsigned int what)
 {
 	int fd = st->k.fd;
 
+	st->meddled = true;
 	switch (what) {
 	case 0:
 		(void)renameat(fd, "dir", fd, "../out");
@@ -231,6 +236,10 @@ static void begin(struct state *st, uint8_t how)
 	o.ro = how & 1;
 	o.owner = how & 2 ? FS_OWNER_MAPPED : FS_OWNER_HOST;
 	o.cache = (enum fs_cache)((how >> 2 & 3) % (FS_CACHE_NEVER + 1));
+	if (how & 2 && !o.ro && (how >> 2 & 3) == 3) {
+		o.quota_bytes = FS_QUOTA_MIN;
+		o.quota_inodes = QUOTA_INODES;
+	}
 	*st = (struct state){ 0 };
 	fk_scratch(&st->k);
 	populate(&st->k);
@@ -238,6 +247,20 @@ static void begin(struct state *st, uint8_t how)
 	st->k.piece = pieces[how >> 5];
 	if (!(how & 16))
 		bug_on(fk_start(&st->k) != 0);
+}
+
+/* The count is what there is, if nobody else changed it. */
+static void check_count(const struct state *st, const struct fs_stats *stats)
+{
+	struct fs_usage u;
+
+	if (!stats->inodes)
+		return;
+	bug_on(stats->bytes > FS_QUOTA_MIN || stats->inodes > QUOTA_INODES);
+	if (st->meddled)
+		return;
+	bug_on(fs_quota_walk(st->k.s, &u) < 0);
+	bug_on(u.bytes != stats->bytes || u.inodes != stats->inodes);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
@@ -272,6 +295,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	fs_server_reset(st.k.s);
 	fs_server_stats(st.k.s, &stats);
 	bug_on(stats.n_inodes != 1 || stats.n_handles);
+	check_count(&st, &stats);
 	fk_done(&st.k);
 	return 0;
 }

@@ -125,7 +125,13 @@ START_TEST(each_bad_option_is_refused_by_name)
 		{ "--fs tag=t,dir=/,", "'' is no word" },
 		{ "--fs tag=t,dir=/,dax", "'dax' is no word" },
 		{ "--fs tag=t,dir=/,window=1G", "'window' is no word" },
-		{ "--fs tag=t,dir=/,quota=1G", "'quota' is no word" },
+		{ "--fs tag=t,dir=/,quota=1G", "quota is for owner=mapped" },
+		{ "--fs tag=t,dir=/,owner=mapped,ro,quota=1G", "not for ro" },
+		{ "--fs tag=t,dir=/,owner=mapped,quota=1023K", "at least 1M" },
+		{ "--fs tag=t,dir=/,owner=mapped,quota=9E", "quota" },
+		{ "--fs tag=t,dir=/,owner=mapped,quota=", "quota" },
+		{ "--fs tag=t,dir=/,owner=mapped,inodes=5", "needs quota" },
+		{ "--fs tag=t,dir=/,owner=mapped,quota=1G,inodes=0", "inodes" },
 		{ "--fs tag=t,dir=/,locks", "'locks' is no word" },
 		{ "--fs tag=t,dir=/,cache=writeback", "not 'writeback'" },
 		{ "--fs tag=t,dir=/,owner=me", "not 'me'" },
@@ -162,13 +168,13 @@ START_TEST(shares_are_read_word_by_word)
 	struct config c;
 	struct err e;
 
-	ck_assert_int_eq(
-		parse("--fs tag=a,dir=/a/b=c "
-		      "--fs ro,queues=7,fd=5,cache=never,uid=1000,"
-		      "gid=4294967294,owner=host,tag=b "
-		      "--fs=cache=always,owner=mapped,upper,tag=c,dir=d",
-		      &c, &e),
-		0);
+	ck_assert_int_eq(parse("--fs tag=a,dir=/a/b=c "
+			       "--fs ro,queues=7,fd=5,cache=never,uid=1000,"
+			       "gid=4294967294,owner=host,tag=b "
+			       "--fs=cache=always,owner=mapped,upper,tag=c,"
+			       "quota=2G,inodes=7,dir=d",
+			       &c, &e),
+			 0);
 	ck_assert_uint_eq(c.n_shares, 3);
 	ck_assert_str_eq(c.share[0].tag, "a");
 	ck_assert_uint_eq(c.share[0].dir_len, 6);
@@ -189,6 +195,9 @@ START_TEST(shares_are_read_word_by_word)
 	ck_assert_int_eq(c.share[2].cache, FS_CACHE_ALWAYS);
 	ck_assert_int_eq(c.share[2].owner, FS_OWNER_MAPPED);
 	ck_assert(c.share[2].upper && !c.share[0].upper);
+	ck_assert_uint_eq(c.share[2].quota_bytes, 2ull << 30);
+	ck_assert_uint_eq(c.share[2].quota_inodes, 7);
+	ck_assert_uint_eq(c.share[0].quota_bytes, 0);
 }
 END_TEST
 

@@ -334,8 +334,6 @@ START_TEST(options_that_cannot_be_are_refused)
 {
 	struct fs_opts o = fk_usual();
 
-	o.quota_bytes = 1;
-	expect_refused(o, "limit of bytes");
 	o = fk_usual();
 	o.fds_max = FS_FDS_MIN - 1;
 	expect_refused(o, "descriptors");

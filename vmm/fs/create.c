@@ -11,12 +11,16 @@
  * struct made - A file that was made and opened
  * @fd:		It, -1 if it was there before
  * @flags:	As it was opened
+ * @known:	The server knows it
+ * @there:	It has its name
  * @entry:	What the guest is told
  * @open:	The same
  */
 struct made {
 	int fd;
 	int flags;
+	bool known;
+	bool there;
 	struct fuse_entry_out entry;
 	struct fuse_open_out open;
 };
@@ -35,6 +39,9 @@ static int tell(struct fs_server *s, struct fs_inode *dir, const char *name,
 				  &ino);
 	if (r < 0)
 		return r;
+	m->known = true;
+	if (!name)
+		fs_quota_nameless(s, ino);
 	fs_entry_fill(s, ino, &st, &m->entry);
 	m->open.open_flags = fs_open_flags(s, ino, &st);
 	r = fs_handle_add(s, ino, take_fd(&m->fd), m->flags, &m->open.fh);
@@ -93,16 +100,34 @@ static int make_file(struct fs_req *r, const struct fs_at *dir,
 	fs_path_done(&path);
 	if (m->fd < 0)
 		return m->fd;
+	m->there = name;
 	e = fs_owner_born(s, m->fd, &st, &birth);
 	return e < 0 ? e : tell(s, dir->ino, name, m);
+}
+
+/* The same, and what it takes of the quota. */
+static int make_counted(struct fs_req *r, const struct fs_at *dir,
+			const char *name, const struct fuse_create_in *in,
+			struct made *m)
+{
+	static const struct fs_usage one = { .inodes = 1 };
+	struct fs_naming n;
+	int e = fs_quota_naming(r->s, dir->fd, -1, &one, &n);
+
+	if (e < 0)
+		return e;
+	e = make_file(r, dir, name, in, m);
+	/* One that has no name, and that nobody knows, is gone already. */
+	fs_quota_named(r->s, &n, m->there || m->known ? &one : NULL);
+	return e;
 }
 
 static int create_in(struct fs_req *r, const char *name,
 		     const struct fuse_create_in *in, struct made *m)
 {
 	struct fs_at dir;
+	int e, there;
 	bool room;
-	int e;
 
 	m->flags = fs_host_flags(r->s, in->flags & ~(uint32_t)O_TRUNC);
 	if (m->flags < 0)
@@ -118,9 +143,12 @@ static int create_in(struct fs_req *r, const char *name,
 	if (e == 0 && dir.ino->stub)
 		e = -EROFS;
 	if (e == 0)
-		e = make_file(r, &dir, name, in, m);
-	if (e == -EEXIST && name && !(in->flags & O_EXCL))
-		e = open_there(r->s, dir.ino, name, in, m);
+		e = make_counted(r, &dir, name, in, m);
+	if ((e == -EEXIST || e == -ENOSPC) && name && !(in->flags & O_EXCL)) {
+		there = open_there(r->s, dir.ino, name, in, m);
+		/* There is no room for it, if it is not there. */
+		e = e == -ENOSPC && there == -ENOENT ? e : there;
+	}
 	fs_put(r->s, &dir);
 	base_closep(&m->fd);
 	return e;

@@ -15,17 +15,8 @@
 #include "vmm/fs/ops.h"
 #include "vmm/fs/owner.h"
 
-/* As getdents64() has it. */
-struct host_dirent {
-	uint64_t ino;
-	int64_t off;
-	uint16_t len;
-	uint8_t type;
-	char name[];
-};
-
 /* Bytes before the name: there is no padding in what the kernel writes. */
-#define HOST_DIRENT_HEAD offsetof(struct host_dirent, name)
+#define DIRENT_HEAD offsetof(struct fs_dirent, name)
 
 /* Return: 0; -ENFILE if the guest has made us keep too much; -ENOMEM */
 static int make_buf(struct fs_server *s, struct fs_dir *d)
@@ -104,7 +95,7 @@ struct reader {
 };
 
 /* Return: 1; 0 if it does not fit */
-static int put_entry(struct reader *rd, const struct host_dirent *de,
+static int put_entry(struct reader *rd, const struct fs_dirent *de,
 		     uint32_t type, const struct fuse_entry_out *entry)
 {
 	static const uint8_t zero[sizeof(uint64_t)];
@@ -177,7 +168,7 @@ static uint32_t type_of(const struct reader *rd, const char *name)
 }
 
 /* Return: 1; 0 if it does not fit; -errno, when there can be no more */
-static int put_one(struct reader *rd, const struct host_dirent *de)
+static int put_one(struct reader *rd, const struct fs_dirent *de)
 {
 	struct fuse_entry_out entry = { 0 };
 	struct fs_server *s = rd->r->s;
@@ -210,7 +201,7 @@ static int read_entries(struct reader *rd, struct fs_handle *h, uint64_t off)
 	int e = go_to(d, h->fd, off);
 
 	while (e >= 0) {
-		const struct host_dirent *de;
+		const struct fs_dirent *de;
 
 		e = fill(rd->r->s, d, h->fd);
 		if (e <= 0)
@@ -230,8 +221,8 @@ static int read_stub(struct reader *rd, uint64_t off)
 {
 	static const char *const names[] = { ".", "..", FS_FILE_NAME };
 	union {
-		struct host_dirent de;
-		uint8_t room[HOST_DIRENT_HEAD + 8];
+		struct fs_dirent de;
+		uint8_t room[DIRENT_HEAD + 8];
 	} u;
 
 	for (; off < ARRAY_LEN(names); off++) {
@@ -239,7 +230,7 @@ static int read_stub(struct reader *rd, uint64_t off)
 		u.de.off = (int64_t)off + 1;
 		u.de.len = sizeof(u);
 		u.de.type = off < 2 ? DT_DIR : DT_REG;
-		memcpy(u.room + HOST_DIRENT_HEAD, names[off],
+		memcpy(u.room + DIRENT_HEAD, names[off],
 		       strlen(names[off]) + 1);
 		if (put_one(rd, &u.de) <= 0)
 			break;

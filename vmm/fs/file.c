@@ -66,14 +66,15 @@ int fs_op_read(struct fs_req *r)
 	return e;
 }
 
-/* Return: bytes written, at least one; or -errno */
-static ssize_t write_from(struct fs_req *r, int fd, uint64_t off, int flags)
+/* Return: bytes written of @all, at least one; or -errno */
+static ssize_t write_from(struct fs_req *r, int fd, uint64_t off, size_t all,
+			  int flags)
 {
 	struct iovec iov[FS_IOV_MAX];
 	size_t done = 0, len;
 
-	while (r->in_left > 0) {
-		int n = fs_req_pieces_in(r, r->in_left, iov, &len);
+	while (done < all) {
+		int n = fs_req_pieces_in(r, all - done, iov, &len);
 		ssize_t got = pwritev2(fd, iov, n, (off_t)(off + done), flags);
 
 		if (got < 0)
@@ -90,13 +91,24 @@ static ssize_t do_write(struct fs_req *r, const struct fuse_write_in *in,
 {
 	bool cached = in->write_flags & FUSE_WRITE_CACHE;
 	int flags = in->flags & O_APPEND && !cached ? RWF_APPEND : 0;
+	struct fs_growing g;
+	size_t len = in->size;
+	ssize_t n;
 	int e = 0;
 
 	if ((h->flags & O_ACCMODE) == O_RDONLY)
 		return -EBADF;
 	if (in->write_flags & FUSE_WRITE_KILL_SUIDGID)
 		e = fs_kill_priv(r->s, h->fd);
-	return e < 0 ? e : write_from(r, h->fd, in->offset, flags);
+	if (e < 0)
+		return e;
+	e = fs_quota_writing(r->s, h->ino, h->fd,
+			     flags ? UINT64_MAX : in->offset, &len, &g);
+	if (e < 0)
+		return e;
+	n = write_from(r, h->fd, in->offset, len, flags);
+	fs_quota_grown(r->s, &g);
+	return n;
 }
 
 int fs_op_write(struct fs_req *r)
@@ -171,21 +183,43 @@ int fs_op_fsyncdir(struct fs_req *r)
 	return sync_handle(r, true);
 }
 
+/*
+ * With a quota it is the size that counts, so that there is nothing to be had
+ * behind it.
+ */
+static int may_allocate(struct fs_server *s, const struct fuse_fallocate_in *in,
+			const struct fs_handle *h, struct fs_growing *g)
+{
+	uint64_t end = in->offset + in->length;
+
+	if (!(in->mode & FALLOC_FL_KEEP_SIZE))
+		return fs_quota_sizing(s, h->ino, h->fd, end, g);
+	fs_quota_holding(s, h->ino, h->fd, g);
+	if (!g->lock || in->mode & FALLOC_FL_PUNCH_HOLE || end <= g->before)
+		return 0;
+	fs_quota_grown(s, g);
+	return -EOPNOTSUPP;
+}
+
 /* It changes what is in the file, as a write does. */
 static int allocate(struct fs_server *s, const struct fuse_fallocate_in *in,
 		    const struct fs_handle *h)
 {
+	struct fs_growing g;
 	int e;
 
 	if ((h->flags & O_ACCMODE) == O_RDONLY)
 		return -EBADF;
 	e = fs_kill_priv(s, h->fd);
+	if (e == 0)
+		e = may_allocate(s, in, h, &g);
 	if (e < 0)
 		return e;
-	return fallocate(h->fd, (int)in->mode, (off_t)in->offset,
-			 (off_t)in->length) < 0
-		       ? -errno
-		       : 0;
+	if (fallocate(h->fd, (int)in->mode, (off_t)in->offset,
+		      (off_t)in->length) < 0)
+		e = -errno;
+	fs_quota_grown(s, &g);
+	return e;
 }
 
 int fs_op_fallocate(struct fs_req *r)
@@ -238,18 +272,24 @@ static ssize_t copy(struct fs_req *r, const struct fuse_copy_file_range_in *in,
 		    const struct fs_handle *from)
 {
 	off_t off_in = (off_t)in->off_in, off_out = (off_t)in->off_out;
+	size_t len = MIN(in->len, COPY_MAX);
 	struct fs_handle *to = NULL;
+	struct fs_growing g;
 	ssize_t n;
 	int e = fs_handle_get(r->s, in->fh_out, in->nodeid_out, false, &to);
 
 	if (e < 0)
 		return e;
 	e = fs_kill_priv(r->s, to->fd);
+	if (e == 0)
+		e = fs_quota_writing(r->s, to->ino, to->fd, in->off_out, &len,
+				     &g);
 	n = e;
 	if (e == 0) {
-		n = copy_file_range(from->fd, &off_in, to->fd, &off_out,
-				    MIN(in->len, COPY_MAX), 0);
+		n = copy_file_range(from->fd, &off_in, to->fd, &off_out, len,
+				    0);
 		n = n < 0 ? -errno : n;
+		fs_quota_grown(r->s, &g);
 	}
 	fs_handle_put(r->s, to);
 	return n;
@@ -298,6 +338,7 @@ int fs_op_statfs(struct fs_req *r)
 	fs_put(r->s, &at);
 	if (e < 0)
 		return e;
+	fs_quota_statfs(r->s, &st);
 	out.st = (struct fuse_kstatfs){
 		.blocks = st.f_blocks,
 		.bfree = st.f_bfree,

@@ -16,6 +16,15 @@
 /* Bytes of a folder read at once. */
 #define FS_DIR_BUF 8192u
 
+/** struct fs_dirent - An entry as getdents64() has it */
+struct fs_dirent {
+	uint64_t ino;
+	int64_t off;
+	uint16_t len;
+	uint8_t type;
+	char name[];
+};
+
 /**
  * struct fs_dir - Where a reader of a folder is
  * @lock:	For the rest and for the descriptor's position. Only a guest

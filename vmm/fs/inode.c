@@ -150,6 +150,7 @@ static void bury(struct fs_server *s, struct fs_inode *ino)
 			s->n_idle--;
 		list_del(&ino->lru);
 		fs_ids_del(&s->inodes, ino->id);
+		fs_quota_forgotten(s, ino);
 		while (ino->names) {
 			struct fs_name *name = ino->names;
 			struct fs_inode *parent = name->parent;

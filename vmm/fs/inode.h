@@ -58,6 +58,9 @@ struct fs_name {
  * @seen_mtime_ns: Time of the last write when the guest last opened it
  * @seen_ctime_ns: The same for the last change of any kind
  * @seen_size:	The same for its size
+ * @doomed:	It has no name on the host, and counts until this is freed; see
+ *		quota.h, whose locks these two have
+ * @doomed_bytes: What it counts, if @doomed
  * @ident_type: See struct fs_ident
  * @ident_len:	Bytes in @ident
  */
@@ -69,6 +72,7 @@ struct fs_inode {
 	bool stub;
 	bool pinned;
 	bool fd_real;
+	bool doomed;
 	int fd;
 	int fd_access;
 	unsigned int fd_users;
@@ -80,6 +84,7 @@ struct fs_inode {
 	int64_t seen_mtime_ns;
 	int64_t seen_ctime_ns;
 	uint64_t seen_size;
+	uint64_t doomed_bytes;
 	int ident_type;
 	unsigned int ident_len;
 	uint8_t ident[];

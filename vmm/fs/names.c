@@ -15,16 +15,21 @@
  * @st:		Attributes of that, as the guest sees them; in a mapped tree
  * @fd:		To name things in it
  * @own:	@fd if it is to be closed, else -1
+ * @n:		What it takes of the quota
  */
 struct making {
 	struct fs_at dir;
 	struct statx st;
 	int fd;
 	int own;
+	struct fs_naming n;
 };
 
-/* end() is due in any case. */
-static int begin(struct fs_req *r, uint64_t nodeid, struct making *m)
+static const struct fs_usage one_inode = { .inodes = 1 };
+
+/* @want is what it will take; end() is due in any case. */
+static int begin(struct fs_req *r, uint64_t nodeid, const struct fs_usage *want,
+		 struct making *m)
 {
 	struct fs_server *s = r->s;
 	int e;
@@ -35,18 +40,21 @@ static int begin(struct fs_req *r, uint64_t nodeid, struct making *m)
 		e = m->fd = fs_walk_dir(s, m->dir.ino, &m->own);
 	if (e >= 0)
 		e = fs_is_mapped(s) ? fs_stat_at(s, &m->dir, &m->st) : 0;
-	return e;
+	return e < 0 ? e : fs_quota_naming(s, m->fd, -1, want, &m->n);
 }
 
 static void end(struct fs_req *r, struct making *m)
 {
+	fs_quota_named(r->s, &m->n, NULL);
 	base_closep(&m->own);
 	fs_put(r->s, &m->dir);
 }
 
-/* The answer of what made @name, if @e is 0. */
-static int made(struct fs_req *r, struct making *m, const char *name, int e)
+/* The answer of what made @name, if @e is 0, and what that is. */
+static int made(struct fs_req *r, struct making *m, const char *name, int e,
+		const struct fs_usage *what)
 {
+	fs_quota_named(r->s, &m->n, e == 0 ? what : NULL);
 	if (e == 0)
 		e = fs_entry_put(r, m->dir.ino, name);
 	end(r, m);
@@ -136,6 +144,7 @@ static struct fs_birth birth(const struct fs_req *r, uint32_t mode)
 
 int fs_op_mkdir(struct fs_req *r)
 {
+	struct fs_usage what = { .inodes = 1, .bytes = FS_QUOTA_BLOCK };
 	struct fuse_mkdir_in in;
 	char name[FS_NAME_LEN];
 	struct fs_birth b;
@@ -147,10 +156,12 @@ int fs_op_mkdir(struct fs_req *r)
 	if (e < 0)
 		return e;
 	b = birth(r, S_IFDIR | (in.mode & 07777));
-	e = begin(r, r->h.nodeid, &m);
+	e = begin(r, r->h.nodeid, &what, &m);
 	if (e == 0)
 		e = mkdir_in(r, &m, name, &b);
-	return made(r, &m, name, e);
+	if (e == 0)
+		what.bytes = fs_quota_size_at(r->s, m.fd, name);
+	return made(r, &m, name, e, &what);
 }
 
 /*
@@ -189,10 +200,10 @@ int fs_op_mknod(struct fs_req *r)
 	/* Of these two there are other operations. */
 	if (S_ISDIR(b.mode) || S_ISLNK(b.mode))
 		return -EINVAL;
-	e = begin(r, r->h.nodeid, &m);
+	e = begin(r, r->h.nodeid, &one_inode, &m);
 	if (e == 0)
 		e = mknod_in(r, &m, name, &b);
-	return made(r, &m, name, e);
+	return made(r, &m, name, e, &one_inode);
 }
 
 static int symlink_in(struct fs_req *r, const struct making *m,
@@ -207,6 +218,7 @@ static int symlink_in(struct fs_req *r, const struct making *m,
 
 int fs_op_symlink(struct fs_req *r)
 {
+	struct fs_usage what = { .inodes = 1 };
 	char name[FS_NAME_LEN], target[PATH_MAX];
 	struct making m;
 	int e = fs_req_name(r, name);
@@ -221,10 +233,11 @@ int fs_op_symlink(struct fs_req *r)
 		e = fs_req_needs(r, sizeof(struct fuse_entry_out));
 	if (e < 0)
 		return e;
-	e = begin(r, r->h.nodeid, &m);
+	what.bytes = fs_quota_blocks(strlen(target));
+	e = begin(r, r->h.nodeid, &what, &m);
 	if (e == 0)
 		e = symlink_in(r, &m, name, target);
-	return made(r, &m, name, e);
+	return made(r, &m, name, e, &what);
 }
 
 /* A mapped one is in a file. */
@@ -344,6 +357,7 @@ static int linked(struct fs_req *r, const struct making *m, const char *name,
 
 int fs_op_link(struct fs_req *r)
 {
+	static const struct fs_usage nothing = { 0 };
 	struct fs_at at = { .fd = -1 };
 	struct fuse_link_in in;
 	char name[FS_NAME_LEN];
@@ -354,11 +368,14 @@ int fs_op_link(struct fs_req *r)
 		e = last_name(r, name);
 	if (e < 0)
 		return e;
-	e = begin(r, r->h.nodeid, &m);
+	e = begin(r, r->h.nodeid, &nothing, &m);
 	if (e == 0)
 		e = fs_get_there(r->s, in.oldnodeid, false, &at);
 	if (e == 0)
 		e = link_in(r->s, &at, m.fd, name);
+	if (e == 0)
+		fs_quota_linked(r->s, at.ino);
+	fs_quota_named(r->s, &m.n, NULL);
 	if (e == 0)
 		e = linked(r, &m, name, at.ino);
 	fs_put(r->s, &at);

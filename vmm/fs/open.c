@@ -106,8 +106,9 @@ static int prepare(struct fs_server *s, struct fs_inode *ino, int fd,
 	if (r == 0 && fs_is_mapped(s) && !S_ISREG(st.stx_mode))
 		r = -EOPNOTSUPP;
 	if (r == 0 && in->flags & O_TRUNC) {
-		if (ftruncate(fd, 0) < 0)
-			return -errno;
+		r = fs_truncate(s, ino, fd, 0);
+		if (r < 0)
+			return r;
 		if (in->open_flags & FUSE_OPEN_KILL_SUIDGID)
 			r = fs_kill_priv(s, fd);
 		if (r == 0)

@@ -25,6 +25,15 @@ MUST_CHECK int fs_open_file(struct fs_server *s, struct fs_inode *ino,
 			    struct fuse_open_out *out);
 
 /**
+ * fs_truncate() - Give a file that is open for writing another size
+ * @size:	INT64_MAX at most
+ *
+ * Return: 0; -ENOSPC if it would be more than the quota; or -errno
+ */
+MUST_CHECK int fs_truncate(struct fs_server *s, struct fs_inode *ino, int fd,
+			   uint64_t size);
+
+/**
  * fs_kill_priv() - Somebody writes to a file who may not keep it setuid
  * @fd:		The file, no O_PATH
  *

@@ -79,6 +79,24 @@ static int serve(struct fs_req *r)
 	return op->fn(r);
 }
 
+/*
+ * Once the count was left for the next server nothing may change. Both sides
+ * store and then look, sequentially consistent: one of them sees the other.
+ */
+static int serve_counted(struct fs_req *r)
+{
+	struct fs_quota *q = &r->s->quota;
+	int e = -EIO;
+
+	if (!q->on)
+		return serve(r);
+	(void)atomic_fetch_add(&q->serving, 1);
+	if (!atomic_load(&q->closed))
+		e = serve(r);
+	(void)atomic_fetch_sub(&q->serving, 1);
+	return e;
+}
+
 size_t fs_serve(struct fs_server *s, const struct iovec *in, unsigned int n_in,
 		const struct iovec *out, unsigned int n_out)
 {
@@ -87,7 +105,7 @@ size_t fs_serve(struct fs_server *s, const struct iovec *in, unsigned int n_in,
 
 	r.s = s;
 	if (e == 0)
-		e = serve(&r);
+		e = serve_counted(&r);
 	/* FORGET has no answer, whatever became of it. */
 	if (e == FS_NO_REPLY || r.h.opcode == FUSE_FORGET ||
 	    r.h.opcode == FUSE_BATCH_FORGET)
@@ -101,9 +119,18 @@ static int check_opts(const struct fs_opts *o, struct err *e)
 		return err_set(e, -EINVAL,
 			       "share: %u descriptors are not in %u..%u",
 			       o->fds_max, FS_FDS_MIN, FS_FDS_MAX);
-	if (o->quota_bytes)
-		return err_set(e, -EOPNOTSUPP,
-			       "share: a limit of bytes is not supported");
+	if (o->quota_inodes && !o->quota_bytes)
+		return err_set(e, -EINVAL,
+			       "share: a limit of inodes needs one of bytes");
+	if (o->quota_bytes && (o->ro || o->owner != FS_OWNER_MAPPED))
+		return err_set(e, -EINVAL,
+			       "share: a quota is for a writable folder with "
+			       "owner=mapped");
+	if (o->quota_bytes &&
+	    (o->quota_bytes < FS_QUOTA_MIN || o->quota_bytes > INT64_MAX))
+		return err_set(e, -ERANGE,
+			       "share: a quota is at least %u bytes",
+			       FS_QUOTA_MIN);
 	if (o->cache > FS_CACHE_NEVER || o->owner > FS_OWNER_MAPPED)
 		return err_set(e, -EINVAL,
 			       "share: no such way to cache or to own");
@@ -197,6 +224,7 @@ static struct fs_server *server_alloc(const struct fs_opts *o)
 	s->root_fd = -1;
 	s->file_fd = -1;
 	s->self_fd = -1;
+	s->quota.dir_fd = -1;
 	list_init(&s->idle);
 	s->uid = geteuid();
 	s->gid = getegid();
@@ -231,12 +259,19 @@ int fs_server_new(const struct fs_opts *o, struct fs_server **ret,
 		fs_server_free(s);
 		return r;
 	}
+	r = fs_quota_start(s, e);
+	if (r < 0) {
+		fs_server_free(s);
+		return r;
+	}
 	*ret = s;
 	return 0;
 }
 
 void fs_server_stats(struct fs_server *s, struct fs_stats *ret)
 {
+	struct fs_usage u;
+
 	fs_lock(s);
 	*ret = (struct fs_stats){
 		.n_inodes = s->inodes.used,
@@ -244,12 +279,18 @@ void fs_server_stats(struct fs_server *s, struct fs_stats *ret)
 		.n_fds = s->n_idle + s->n_busy + s->n_pinned + s->n_handles,
 	};
 	fs_unlock(s);
+	if (!s->quota.on)
+		return;
+	u = fs_quota_now(s);
+	ret->bytes = u.bytes;
+	ret->inodes = u.inodes;
 }
 
 void fs_server_free(struct fs_server *s)
 {
 	if (!s)
 		return;
+	fs_server_settle(s);
 	fs_server_reset(s);
 	if (s->root)
 		fs_drop(s, s->root);
@@ -260,6 +301,7 @@ void fs_server_free(struct fs_server *s)
 	base_closep(&s->root_fd);
 	base_closep(&s->file_fd);
 	base_closep(&s->self_fd);
+	fs_quota_done(s);
 	(void)pthread_mutex_destroy(&s->lock);
 	free(s);
 }

@@ -82,7 +82,9 @@ enum fs_owner {
  * @gid:	The same for the host user's group
  * @upper:	It is to be the upper layer of an overlayfs: refuse a host's file
  *		system that has not got what that needs
- * @quota_bytes: Must be 0: there are no quotas
+ * @quota_bytes: How much it may grow to, see quota.h; 0 for as much as there is
+ * @quota_inodes: The same for files and folders; 0 for one for each
+ *		FS_QUOTA_INODE_BYTES of @quota_bytes
  * @fds_max:	Descriptors that the server may hold, FS_FDS_MIN to FS_FDS_MAX;
  *		four more a worker while it serves
  *
@@ -98,6 +100,7 @@ struct fs_opts {
 	uint32_t gid;
 	bool upper;
 	uint64_t quota_bytes;
+	uint64_t quota_inodes;
 	unsigned int fds_max;
 };
 
@@ -108,11 +111,15 @@ struct fs_server;
  * @n_inodes:	Files and folders that the guest knows, and their parents
  * @n_handles:	Of these, what it has open
  * @n_fds:	Descriptors, without the folder's own and those of requests
+ * @bytes:	Of the quota, in use or promised; 0 without one
+ * @inodes:	The same
  */
 struct fs_stats {
 	unsigned int n_inodes;
 	unsigned int n_handles;
 	unsigned int n_fds;
+	uint64_t bytes;
+	uint64_t inodes;
 };
 
 /**
@@ -122,6 +129,16 @@ struct fs_stats {
  */
 MUST_CHECK int fs_server_new(const struct fs_opts *o, struct fs_server **ret,
 			     struct err *e);
+
+/**
+ * fs_server_settle() - Leave the count of a quota for the next server
+ *
+ * What is asked after that is EIO. Not if a request is under way: then the next
+ * server counts. Nothing without a quota.
+ *
+ * Context: any thread
+ */
+void fs_server_settle(struct fs_server *s);
 
 /** fs_server_free() - No request is being served any more; takes NULL */
 void fs_server_free(struct fs_server *s);

@@ -115,6 +115,19 @@ static int set_mode_owner(struct fs_server *s, const struct fs_at *at,
 	return fs_owner_change(s, at->fd, &new);
 }
 
+int fs_truncate(struct fs_server *s, struct fs_inode *ino, int fd,
+		uint64_t size)
+{
+	struct fs_growing g;
+	int r = fs_quota_sizing(s, ino, fd, size, &g);
+
+	if (r < 0)
+		return r;
+	r = ftruncate(fd, (off_t)size) < 0 ? -errno : 0;
+	fs_quota_grown(s, &g);
+	return r;
+}
+
 static int set_size(struct fs_server *s, const struct fs_at *at,
 		    const struct fs_handle *h, uint64_t size)
 {
@@ -137,7 +150,7 @@ static int set_size(struct fs_server *s, const struct fs_at *at,
 		fd = to.fd;
 	}
 	if (r == 0)
-		r = ftruncate(fd, (off_t)size) < 0 ? -errno : 0;
+		r = fs_truncate(s, at->ino, fd, size);
 	fs_put(s, &to);
 	return r;
 }

@@ -9,6 +9,7 @@
 
 #include "common/list.h"
 #include "vmm/fs/ids.h"
+#include "vmm/fs/quota.h"
 #include "vmm/fs/server.h"
 
 /* Descriptors closed by one turn under the lock; see fs_unlock(). */
@@ -33,6 +34,7 @@ struct fs_inode;
  * @keeps_suid:	This process may write to setuid files and they stay so
  * @ready:	INIT was answered, and no DESTROY since
  * @setxattr_ext: INIT agreed on the longer SETXATTR
+ * @quota:	What there may be; has locks of its own
  * @lock:	For all that follows; never held during a system call, but for
  *		closing what was evicted
  * @inodes:	Of struct fs_inode
@@ -64,6 +66,7 @@ struct fs_server {
 	bool keeps_suid;
 	atomic_bool ready;
 	atomic_bool setxattr_ext;
+	struct fs_quota quota;
 
 	pthread_mutex_t lock;
 	struct fs_ids inodes;

@@ -22,8 +22,10 @@
  * @name:	The name
  * @fd:		Descriptor of @dir
  * @own:	@fd if it is to be closed, else -1
- * @at:		What is there, if the guest knows it
+ * @at:		What is there, if the guest knows it, or there is a quota
  * @pinned:	It was pinned for this
+ * @obj:	O_PATH descriptor of it, if there is a quota and it is to go
+ * @bytes:	What it counts then, before it goes
  */
 struct place {
 	struct fs_inode *dir;
@@ -32,12 +34,15 @@ struct place {
 	int own;
 	struct fs_at at;
 	bool pinned;
+	int obj;
+	uint64_t bytes;
 };
 
 static void place_done(struct fs_server *s, struct place *p)
 {
 	fs_put(s, &p->at);
 	base_closep(&p->own);
+	base_closep(&p->obj);
 	if (p->dir)
 		fs_drop(s, p->dir);
 }
@@ -48,12 +53,41 @@ static int place_init(struct fs_server *s, uint64_t nodeid, const char *name,
 {
 	int r;
 
-	*p = (struct place){ .name = name, .fd = -1, .own = -1 };
+	*p = (struct place){ .name = name, .fd = -1, .own = -1, .obj = -1 };
 	p->at.fd = -1;
 	r = fs_find(s, nodeid, &p->dir);
 	if (r == 0)
 		r = p->fd = fs_walk_dir(s, p->dir, &p->own);
 	return r < 0 ? r : 0;
+}
+
+/* What is to count on after its last name has to be known to us. */
+static int learn(struct fs_server *s, struct place *p,
+		 const struct fs_ident *ident)
+{
+	struct statx st = { 0 };
+	struct fs_ident there;
+	int r;
+
+	p->obj = fs_open_in(s, p->fd, p->name, O_PATH);
+	if (p->obj < 0)
+		return p->obj;
+	r = fs_ident_get(s, p->obj, "", &there);
+	if (r == 0 && !fs_ident_same(ident, &there))
+		r = -ESTALE;
+	p->bytes = fs_quota_size_at(s, p->obj, "");
+	if (r < 0 || p->at.ino)
+		return r;
+	if (statx(p->obj, "", AT_EMPTY_PATH, STATX_TYPE, &st) < 0)
+		return -errno;
+	fs_lock(s);
+	p->at.ino = fs_inode_known(s, ident);
+	if (!p->at.ino)
+		r = fs_inode_add(s, ident, st.stx_mode, &p->at.ino);
+	if (r == 0)
+		p->at.ino->refs++;
+	fs_unlock(s);
+	return r;
 }
 
 /* Find out what is there; @p->at.ino stays NULL if the guest does not know. */
@@ -73,7 +107,7 @@ static int look(struct fs_server *s, struct place *p)
 		ino->refs++;
 	fs_unlock(s);
 	p->at.ino = ino;
-	return 0;
+	return s->quota.on ? learn(s, p, &ident) : 0;
 }
 
 /* The lock is held: whether @p's name is all that leads to its inode. */
@@ -122,6 +156,8 @@ static void settle(struct fs_server *s, struct place *p, bool gone)
 
 	if (!ino)
 		return;
+	if (gone)
+		fs_quota_unnamed(s, ino, p->obj, p->bytes);
 	fs_lock(s);
 	if (gone)
 		fs_inode_gone(s, ino, p->dir, p->name);
@@ -133,6 +169,7 @@ static void settle(struct fs_server *s, struct place *p, bool gone)
 static int remove_name(struct fs_req *r, int flags)
 {
 	struct fs_server *s = r->s;
+	struct fs_naming n = { 0 };
 	char name[FS_NAME_LEN];
 	struct place p;
 	int e = fs_req_name(r, name);
@@ -143,6 +180,8 @@ static int remove_name(struct fs_req *r, int flags)
 		return e;
 	e = place_init(s, r->h.nodeid, name, &p);
 	if (e == 0)
+		e = fs_quota_naming(s, p.fd, -1, NULL, &n);
+	if (e == 0)
 		e = look(s, &p);
 	if (e == 0)
 		e = pin(s, &p);
@@ -150,6 +189,7 @@ static int remove_name(struct fs_req *r, int flags)
 		e = unlinkat(p.fd, name, flags) < 0 ? -errno : 0;
 		settle(s, &p, e == 0);
 	}
+	fs_quota_named(s, &n, NULL);
 	place_done(s, &p);
 	return e;
 }
@@ -217,10 +257,29 @@ static int do_rename(struct fs_server *s, struct place *from, struct place *to,
 	return r;
 }
 
+/* The same, and what it takes of the quota: the new name, and a whiteout. */
+static int rename_counted(struct fs_server *s, struct place *from,
+			  struct place *to, unsigned int flags)
+{
+	struct fs_usage want = { .inodes = flags & RENAME_WHITEOUT ? 1 : 0 };
+	int other = to->dir == from->dir ? -1 : to->fd;
+	struct fs_naming n;
+	int r = fs_quota_naming(s, from->fd, other, &want, &n);
+	bool same;
+
+	if (r < 0)
+		return r;
+	r = do_rename(s, from, to, flags);
+	/* Two names of one file: nothing was made. */
+	same = from->at.ino && from->at.ino == to->at.ino;
+	fs_quota_named(s, &n, r == 0 && !same ? &want : NULL);
+	return r;
+}
+
 static int rename_request(struct fs_req *r, uint64_t newdir, unsigned int flags)
 {
-	struct place from = { .own = -1, .at.fd = -1 };
-	struct place to = { .own = -1, .at.fd = -1 };
+	struct place from = { .own = -1, .obj = -1, .at.fd = -1 };
+	struct place to = { .own = -1, .obj = -1, .at.fd = -1 };
 	char old[FS_NAME_LEN], new[FS_NAME_LEN];
 	int e = fs_req_name(r, old);
 
@@ -236,7 +295,7 @@ static int rename_request(struct fs_req *r, uint64_t newdir, unsigned int flags)
 	if (e == 0)
 		e = place_init(r->s, newdir, new, &to);
 	if (e == 0)
-		e = do_rename(r->s, &from, &to, flags);
+		e = rename_counted(r->s, &from, &to, flags);
 	place_done(r->s, &to);
 	place_done(r->s, &from);
 	return e;

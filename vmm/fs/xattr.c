@@ -111,6 +111,59 @@ static int read_setxattr(struct fs_req *r, struct fuse_setxattr_in *in)
 			  ext ? sizeof(*in) : FUSE_COMPAT_SETXATTR_IN_SIZE);
 }
 
+/* The host's @name as the guest has it, or NULL if it is none of its own. */
+static const char *guest_name(const struct fs_server *s, const char *name)
+{
+	char host[XATTR_NAME_MAX + 1];
+
+	if (fs_is_mapped(s) && begins(name, MAPPED_XATTR)) {
+		name += KEPT_LEN;
+		return host_name(s, name, host) == 0 ? name : NULL;
+	}
+	return host_name(s, name, host) == 0 && begins(name, "user.") ? name
+								      : NULL;
+}
+
+/* Of what the guest sees of them: names as it has them, and values. */
+static size_t held(const struct fs_server *s, int fd, const char *but)
+{
+	auto_free char *list = malloc(XATTR_LIST_MAX);
+	ssize_t n = list ? flistxattr(fd, list, XATTR_LIST_MAX) : -1;
+	size_t sum = 0, len;
+
+	if (n < 0)
+		return errno == EOPNOTSUPP ? 0 : FS_QUOTA_XATTR_MAX;
+	for (size_t at = 0; at < (size_t)n; at += len) {
+		const char *name = list + at;
+		ssize_t size;
+
+		len = strlen(name) + 1;
+		if (!guest_name(s, name) || strcmp(name, but) == 0)
+			continue;
+		size = fgetxattr(fd, name, NULL, 0);
+		sum += strlen(name) + (size > 0 ? (size_t)size : 0);
+	}
+	return sum;
+}
+
+/* With a quota they are held to what they have on most disks. */
+static int set(struct fs_server *s, const struct fs_at *at, const char *name,
+	       const void *value, const struct fuse_setxattr_in *in)
+{
+	struct fs_growing g;
+	size_t more = strlen(name) + in->size;
+	int r = 0;
+
+	fs_quota_holding(s, at->ino, at->fd, &g);
+	if (g.lock && (more > FS_QUOTA_XATTR_MAX ||
+		       held(s, at->fd, name) > FS_QUOTA_XATTR_MAX - more))
+		r = -ENOSPC;
+	else if (fsetxattr(at->fd, name, value, in->size, (int)in->flags) < 0)
+		r = -errno;
+	fs_quota_grown(s, &g);
+	return r;
+}
+
 int fs_op_setxattr(struct fs_req *r)
 {
 	char name[XATTR_NAME_MAX + 1];
@@ -135,9 +188,7 @@ int fs_op_setxattr(struct fs_req *r)
 		return e;
 	e = fs_get_open(r->s, r->h.nodeid, FS_ANY_ACCESS, &at);
 	if (e == 0)
-		e = fsetxattr(at.fd, name, value, in.size, (int)in.flags) < 0
-			    ? -errno
-			    : 0;
+		e = set(r->s, &at, name, value, &in);
 	fs_put(r->s, &at);
 	return e;
 }
@@ -157,19 +208,6 @@ int fs_op_removexattr(struct fs_req *r)
 		e = fremovexattr(at.fd, name) < 0 ? -errno : 0;
 	fs_put(r->s, &at);
 	return e;
-}
-
-/* The host's @name as the guest has it, or NULL if it is none of its own. */
-static const char *guest_name(const struct fs_server *s, const char *name)
-{
-	char host[XATTR_NAME_MAX + 1];
-
-	if (fs_is_mapped(s) && begins(name, MAPPED_XATTR)) {
-		name += KEPT_LEN;
-		return host_name(s, name, host) == 0 ? name : NULL;
-	}
-	return host_name(s, name, host) == 0 && begins(name, "user.") ? name
-								      : NULL;
 }
 
 /* In place: no name gets longer. Return: bytes of the guest's list */
