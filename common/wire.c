@@ -294,8 +294,13 @@ static int boot_check_strings(const struct msg_boot *m, struct err *e)
 		return err_set(e, -EBADMSG, "BOOT: cwd is not absolute");
 	if (r == 0)
 		r = boot_check_root(m, e);
-	for (uint32_t i = 0; r == 0 && i < m->n_mounts; i++)
+	for (uint32_t i = 0; r == 0 && i < m->n_mounts; i++) {
 		r = mount_check(&m->mounts[i], e);
+		if (m->mounts[i].flags & WIRE_MOUNT_DISK && !*m->upper)
+			r = err_set(e, -EBADMSG,
+				    "BOOT: a mount of a disk, and there is "
+				    "none");
+	}
 	return r;
 }
 

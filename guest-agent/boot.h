@@ -20,6 +20,7 @@
  * @failed:	What the boot message asked for and is not there, or "": then
  *		the guest is not what was asked for, and nothing is to run in it
  * @cgroups:	Folders for processes' cgroups
+ * @disk:	Of an overlay, what is mounted for its upper layer; -1 later
  */
 struct boot {
 	struct log log;
@@ -28,6 +29,7 @@ struct boot {
 	char problem[ERR_MSG_MAX];
 	char failed[ERR_MSG_MAX];
 	struct cgroups cgroups;
+	int disk;
 };
 
 /**

@@ -33,7 +33,7 @@
 
 #define UPPER ROOT_UPPER "/upper"
 #define WORK  ROOT_UPPER "/work"
-#define DATA  ROOT_UPPER "/data"
+#define DATA  "data" /* in ROOT_UPPER */
 
 #define PROC_FD "/proc/self/fd/"
 
@@ -185,7 +185,7 @@ static int make_layer(void)
 	if (access(WORK, F_OK) == 0)
 		return 0;
 	make_dir(UPPER);
-	make_dir(DATA);
+	make_dir(ROOT_UPPER "/" DATA);
 	return copy_root_stat() < 0 || mkdir(WORK, 0700) < 0 ? -errno : 0;
 }
 
@@ -231,21 +231,19 @@ static void enter(struct boot *b)
 		boot_problem_errno(b, "switch to the root", ROOT_BUILTIN);
 }
 
-/* The folder @fd, which is not beneath the root, is to be seen at ROOT_DATA. */
-static void bind_data(struct boot *b, int fd)
+/* A folder of the disk, which is not beneath the root, is to be seen there. */
+static int bind_disk(const struct boot *b, const char *name, const char *at)
 {
-	char source[sizeof(PROC_FD) + 10];
+	char source[sizeof(PROC_FD) + 10 + WIRE_PATH_MAX];
 
-	(void)snprintf(source, sizeof(source), PROC_FD "%d", fd);
-	root_make_folders(ROOT_DATA);
-	if (mount(source, ROOT_DATA, NULL, MS_BIND, NULL) < 0)
-		boot_problem_errno(b, "mount", ROOT_DATA);
+	(void)snprintf(source, sizeof(source), PROC_FD "%d/%s", b->disk, name);
+	root_make_folders(at);
+	return mount(source, at, NULL, MS_BIND, NULL);
 }
 
 void root_make(struct boot *b)
 {
 	const bool overlay = b->msg.root == WIRE_ROOT_OVERLAY;
-	auto_fd int data = -1;
 
 	make_dir("/.hutch");
 	make_dir(ROOT_BUILTIN);
@@ -253,8 +251,7 @@ void root_make(struct boot *b)
 		make_overlay(b);
 	else
 		make_builtin(b);
-	if (overlay)
-		data = open(DATA, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	b->disk = overlay ? open(ROOT_UPPER, O_PATH | O_CLOEXEC) : -1;
 	enter(b);
 	for (size_t i = 0; i < ARRAY_LEN(mounts); i++) {
 		mount_one(b, &mounts[i]);
@@ -263,8 +260,8 @@ void root_make(struct boot *b)
 	}
 	for (size_t i = 0; !overlay && i < ARRAY_LEN(builtin_mounts); i++)
 		mount_one(b, &builtin_mounts[i]);
-	if (data >= 0)
-		bind_data(b, data);
+	if (overlay && bind_disk(b, DATA, ROOT_DATA) < 0)
+		boot_problem_errno(b, "mount", ROOT_DATA);
 }
 
 /* ---- The mounts of the boot message ---- */
@@ -309,8 +306,10 @@ static int mount_file(const struct msg_mount *m)
 	return r;
 }
 
-static int mount_folder(const struct msg_mount *m)
+static int mount_folder(const struct boot *b, const struct msg_mount *m)
 {
+	if (m->flags & WIRE_MOUNT_DISK)
+		return bind_disk(b, m->source, m->target);
 	root_make_folders(m->target);
 	return mount(m->source, m->target, m->type, mount_flags(m->flags),
 		     m->options);
@@ -324,12 +323,15 @@ void root_mount_message(struct boot *b)
 		const struct msg_mount *m = &b->msg.mounts[i];
 
 		if ((m->flags & WIRE_MOUNT_FILE ? mount_file(m)
-						: mount_folder(m)) < 0) {
+						: mount_folder(b, m)) < 0) {
 			(void)err_set(&e, -errno, "mount '%s': %s", m->target,
 				      strerror(errno));
 			boot_failed(b, &e);
 		}
 	}
+	/* Nobody is to find the disk by it. */
+	if (b->disk >= 0)
+		(void)close(take_fd(&b->disk));
 }
 
 void root_unmount_message(const struct boot *b)

@@ -12,10 +12,10 @@
 #define SUBS_MAX  16
 
 static const struct verb *const verbs[] = {
-	&verb_run,    &verb_start,   &verb_exec,   &verb_ps,   &verb_attach,
-	&verb_logs,   &verb_wait,    &verb_kill,   &verb_drop, &verb_stop,
-	&verb_list,   &verb_inspect, &verb_events, &verb_rm,   &verb_image,
-	&verb_doctor, &verb_version, &verb_help,
+	&verb_run,    &verb_start,   &verb_exec,    &verb_ps,   &verb_attach,
+	&verb_logs,   &verb_wait,    &verb_kill,    &verb_drop, &verb_stop,
+	&verb_list,   &verb_inspect, &verb_events,  &verb_rm,   &verb_image,
+	&verb_volume, &verb_doctor,  &verb_version, &verb_help,
 };
 
 /* What people try who come from elsewhere. */
@@ -78,7 +78,7 @@ const struct verb *cli_find_sub(const struct verb *v, const char *name)
 	return NULL;
 }
 
-const char *cli_suggest_sub(const struct verb *v, const char *name)
+static const char *suggest_sub(const struct verb *v, const char *name)
 {
 	const char *names[SUBS_MAX + 1] = { NULL }, *near;
 
@@ -86,6 +86,27 @@ const char *cli_suggest_sub(const struct verb *v, const char *name)
 		names[i] = sub_word(v->subs[i]->name);
 	near = text_near(name, names);
 	return near ? cli_find_sub(v, near)->name : NULL;
+}
+
+int cli_no_sub(const struct cli *c, const struct verb *v, const char *name)
+{
+	char q[QUOTE_MAX];
+	const char *near;
+
+	if (!name)
+		return cli_usage(c,
+				 "%s needs to know what to do: hutch %s "
+				 "--help lists it",
+				 v->name, v->name);
+	(void)text_show(q, sizeof(q), name, 60);
+	near = suggest_sub(v, name);
+	if (near)
+		return cli_usage(c,
+				 "unknown verb '%s %s': did you mean "
+				 "'hutch %s'?",
+				 v->name, q, near);
+	return cli_usage(c, "unknown verb '%s %s': hutch %s --help lists them",
+			 v->name, q, v->name);
 }
 
 const char *cli_suggest_verb(const char *name)

@@ -86,6 +86,7 @@ extern const struct verb verb_logs;
 extern const struct verb verb_events;
 extern const struct verb verb_rm;
 extern const struct verb verb_image;
+extern const struct verb verb_volume;
 extern const struct verb verb_doctor;
 extern const struct verb verb_version;
 extern const struct verb verb_help;
@@ -121,8 +122,10 @@ const struct verb *cli_find_verb(const char *name);
 /** cli_find_sub() - The one that @name chooses, or NULL */
 const struct verb *cli_find_sub(const struct verb *v, const char *name);
 
-/** cli_suggest_sub() - What @name was meant to be, "image list", or NULL */
-const char *cli_suggest_sub(const struct verb *v, const char *name);
+/** cli_no_sub() - Complain that @name, maybe NULL, is no verb of @v. Return:
+ *  the exit code
+ */
+int cli_no_sub(const struct cli *c, const struct verb *v, const char *name);
 
 /** cli_suggest_verb() - What @name was meant to be, or NULL */
 const char *cli_suggest_verb(const char *name);

@@ -8,7 +8,6 @@
 #include "host/cli/show.h"
 #include "host/cli/text.h"
 
-#define QUOTE_MAX  80
 #define TEXT_COLS  40
 #define TEXT_BYTES 200
 
@@ -111,24 +110,8 @@ int image_print_made(const struct cli *c, const char *name,
 
 static int cmd_image(struct cli *c, const void *opts, const struct opt_words *w)
 {
-	const char *word = opt_word(w, 0), *near;
-	char q[QUOTE_MAX];
-
 	(void)opts;
-	if (!word)
-		return cli_usage(c, "image needs to know what to do: hutch "
-				    "image --help lists it");
-	(void)text_show(q, sizeof(q), word, 60);
-	near = cli_suggest_sub(&verb_image, word);
-	if (near)
-		return cli_usage(c,
-				 "unknown verb 'image %s': did you mean "
-				 "'hutch %s'?",
-				 q, near);
-	return cli_usage(c,
-			 "unknown verb 'image %s': hutch image --help lists "
-			 "them",
-			 q);
+	return cli_no_sub(c, &verb_image, opt_word(w, 0));
 }
 
 static const struct verb *const subs[] = {

@@ -31,9 +31,10 @@ static int cmd_rm(struct cli *c, const void *opts, const struct opt_words *w)
 const struct verb verb_rm = {
 	.name = "rm",
 	.args = "[OPTIONS] NAME...",
-	.summary = "remove the records and logs of stopped VMs",
-	.help = "Removes what is left of each VM that has ended: its record "
-		"and its logs. One\nthat lives is refused without -f.\n",
+	.summary = "remove the records, logs and disks of stopped VMs",
+	.help = "Removes what is left of each VM that has ended: its record, "
+		"its logs\nand its disk. One that lives is refused without "
+		"-f.\n",
 	.rules = { .table = rm_opts },
 	.opts_size = sizeof(struct rm_opts),
 	.min = 1,

@@ -86,7 +86,7 @@ struct command_opts {
 	{ "pull", 0, OPT_STR, COMMAND_OFF(pull), "WHEN", \
 	  "an image: missing, always or never (missing)" }, \
 	{ "volume", 'v', OPT_LIST, COMMAND_OFF(volume), "SRC:DST[:ro]", \
-	  "a folder or file of this host, and where in the VM" }, \
+	  "a folder, file or volume, and where in the VM" }, \
 	{ "mount", 0, OPT_LIST, COMMAND_OFF(mount), "WORDS", \
 	  "the same as type=bind,src=SRC,dst=DST[,readonly]" }, \
 	{ "idle-timeout", 0, OPT_STR, COMMAND_OFF(idle_timeout), "TIME", \

@@ -90,12 +90,13 @@ int mount_volume(struct cli_mounts *ms, const char *word, struct hutch_err *e)
 				    "is not SRC:DST: say what of this host is "
 				    "to be seen where in the VM");
 	*dst++ = '\0';
-	/* What Docker takes for the name of a volume. */
+	/* As Docker tells a volume from a folder. */
 	if (!strchr(src, '/') && src[0] != '.')
+		m->flags |= HUTCH_MOUNT_VOLUME;
+	if (m->flags & HUTCH_MOUNT_VOLUME && !hutch_volume_name_ok(src))
 		return value_refuse(e, VOLUME, word,
-				    "begins with a volume's name, and there "
-				    "are no volumes: write ./NAME for a folder "
-				    "here");
+				    "begins with what can be no volume's name: "
+				    "write ./NAME for a folder here");
 	modes = strchr(dst, ':');
 	if (modes)
 		*modes++ = '\0';
@@ -162,10 +163,12 @@ static int take_word(struct hutch_mount *m, char *s, const char *word,
 		m->source = value;
 	else if (what == DST)
 		m->target = value;
+	else if (strcmp(value, "volume") == 0)
+		m->flags |= HUTCH_MOUNT_VOLUME;
 	else if (strcmp(value, "bind") != 0)
 		return value_refuse(e, MOUNT, word,
-				    "has another type than bind, which is all "
-				    "there is");
+				    "has another type than bind and volume, "
+				    "which is all there is");
 	return 0;
 }
 
@@ -182,7 +185,8 @@ int mount_words(struct cli_mounts *ms, const char *word, struct hutch_err *e)
 		r = take_word(&ms->one[ms->n - 1], s, word, &seen, e);
 	if (r == 0 && seen != (TYPE | SRC | DST))
 		r = value_refuse(e, MOUNT, word,
-				 "is not type=bind,src=SRC,dst=DST");
+				 "is not type=bind,src=SRC,dst=DST, or "
+				 "type=volume");
 	return r == 0 ? finish(ms, e) : r;
 }
 

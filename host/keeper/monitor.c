@@ -14,7 +14,7 @@
 #include "common/io.h"
 #include "common/log.h"
 #include "host/keeper/keeper.h"
-#include "host/lib/execmsg.h"
+#include "host/lib/bootmsg.h"
 #include "host/lib/mounts.h"
 #include "host/lib/vmdir.h"
 
@@ -195,10 +195,10 @@ static void add_root(struct command_line *c, const struct keeper *k)
 		return;
 	}
 	add_text(c, "--fs", "tag=%s,fd=%d,ro,cache=always,owner=mapped",
-		 EXECMSG_TAG_IMAGE, k->fd[LAUNCH_FD_IMAGE]);
+		 BOOTMSG_TAG_IMAGE, k->fd[LAUNCH_FD_IMAGE]);
 	if (k->fd[LAUNCH_FD_DISK] >= 0)
 		add_text(c, "--fs", "tag=%s,fd=%d,cache=always,owner=mapped",
-			 EXECMSG_TAG_DISK, k->fd[LAUNCH_FD_DISK]);
+			 BOOTMSG_TAG_DISK, k->fd[LAUNCH_FD_DISK]);
 }
 
 static void add_mounts(struct command_line *c, const struct keeper *k)
@@ -208,9 +208,11 @@ static void add_mounts(struct command_line *c, const struct keeper *k)
 
 	for (unsigned int i = 0; m && m[i] && i < HUTCH_MOUNTS_MAX; i++) {
 		mounts_tag(tag, i);
-		add_text(c, "--fs", "tag=%s,fd=%d%s", tag,
+		add_text(c, "--fs", "tag=%s,fd=%d%s%s", tag,
 			 k->fd[LAUNCH_FD_MOUNT + i],
-			 m[i]->flags & HUTCH_MOUNT_RDONLY ? ",ro" : "");
+			 m[i]->flags & HUTCH_MOUNT_RDONLY ? ",ro" : "",
+			 m[i]->flags & HUTCH_MOUNT_VOLUME ? ",owner=mapped"
+							  : "");
 	}
 }
 

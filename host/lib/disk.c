@@ -12,6 +12,7 @@
 #include "common/words.h"
 #include "host/lib/disk.h"
 #include "host/lib/internal.h"
+#include "host/lib/maptree.h"
 #include "host/lib/rmtree.h"
 
 /* On the way: made, or to be removed, when a crash came. */
@@ -47,28 +48,69 @@ int disk_image(int state_fd, char ret[HUTCH_IMAGE_ID_LEN + 1])
 	return is_id(ret, n) ? 0 : -EBADMSG;
 }
 
-/* It gets its name when all is in it. */
-static int make(int state_fd, const char *id)
+/* A folder that is not under the overlay, as the image has it. */
+static int make_volume(int at, unsigned int i, int tree, const char *path)
 {
+	auto_fd int from = maptree_find(tree, path);
+	auto_fd int to = -1;
+	char name[16];
+
+	(void)snprintf(name, sizeof(name), "%u", i);
+	if (mkdirat(at, name, 0700) < 0)
+		return -errno;
+	to = open_disk(at, name);
+	if (to < 0)
+		return to;
+	if (from == -ENOENT || from == -ENOTDIR)
+		return maptree_new_root(to);
+	return from < 0 ? from : maptree_copy(from, to);
+}
+
+static int make_volumes(int fd, const struct hutch_image *image)
+{
+	const char *const *v = hutch_image_info_of(image)->volumes;
+	auto_fd int at = -1;
+	int r = 0;
+
+	if (mkdirat(fd, DISK_VOLUMES, 0700) < 0)
+		return -errno;
+	at = open_disk(fd, DISK_VOLUMES);
+	if (at < 0)
+		return at;
+	for (unsigned int i = 0; r == 0 && v && v[i]; i++)
+		r = make_volume(at, i, hutch_image_tree(image), v[i]);
+	return r;
+}
+
+/* It gets its name when all is in it. */
+static int make(int state_fd, const struct hutch_image *image)
+{
+	const char *id = hutch_image_info_of(image)->id;
 	auto_fd int fd = -1;
+	int r;
 
 	if (mkdirat(state_fd, DISK_NEW, 0700) < 0)
 		return -errno;
 	fd = open_disk(state_fd, DISK_NEW);
 	if (fd < 0)
 		return fd;
-	if (fsetxattr(fd, IMAGE_ATTR, id, strlen(id), 0) < 0 || fsync(fd) < 0 ||
+	r = fsetxattr(fd, IMAGE_ATTR, id, strlen(id), 0) < 0
+		    ? -errno
+		    : make_volumes(fd, image);
+	if (r < 0)
+		return r;
+	if (fsync(fd) < 0 ||
 	    renameat(state_fd, DISK_NEW, state_fd, DISK_DIR) < 0)
 		return -errno;
 	return 0;
 }
 
-int disk_open(int state_fd, const char *id, struct err *e)
+int disk_open(int state_fd, const struct hutch_image *image, struct err *e)
 {
 	int fd, r = 0;
 
 	if (faccessat(state_fd, DISK_DIR, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
-		r = make(state_fd, id);
+		r = make(state_fd, image);
 	if (r == -EOPNOTSUPP)
 		return err_set(e, r,
 			       "the file system of the VMs' state keeps no "

@@ -15,6 +15,10 @@
 
 #define DISK_DIR "disk"
 
+/* Of an image, each in the disk's folder "volumes" under its number. */
+#define DISK_VOLUMES     "volumes"
+#define DISK_VOLUMES_MAX 32
+
 /**
  * disk_image() - Over which image the disk in the folder @state_fd was made
  *
@@ -24,12 +28,14 @@ MUST_CHECK int disk_image(int state_fd, char ret[HUTCH_IMAGE_ID_LEN + 1]);
 
 /**
  * disk_open() - Open the one there is, or make one
- * @id:		The image's
+ * @image:	A new one has its volumes, with what is in them; there are at most
+ *		DISK_VOLUMES_MAX
  *
  * Return: a descriptor with O_PATH; -EOPNOTSUPP if the file system keeps no
  *         attributes of users; or -errno with a sentence
  */
-MUST_CHECK int disk_open(int state_fd, const char *id, struct err *e);
+MUST_CHECK int disk_open(int state_fd, const struct hutch_image *image,
+			 struct err *e);
 
 /** disk_remove() - Remove it, with what was left of others; it need not be
  *  there.  Return: 0 or -errno

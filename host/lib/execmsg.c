@@ -6,9 +6,7 @@
 #include "common/log.h"
 #include "common/wire.h"
 #include "host/lib/execmsg.h"
-#include "host/lib/image.h"
 #include "host/lib/internal.h"
-#include "host/lib/mounts.h"
 #include "host/lib/session.h"
 
 #define EXEC_FLAGS                                                    \
@@ -191,46 +189,6 @@ int execmsg_make(const struct hutch_exec_opts *o, uint8_t **ret,
 		return too_big(r, size, e);
 	wr = wr_init(buf, size);
 	wire_exec_put(&wr, &m);
-	bug_on(wr_end(&wr) != (ptrdiff_t)size);
-	*ret = buf;
-	*ret_len = size;
-	return 0;
-}
-
-int execmsg_make_boot(const struct hutch_start_opts *o,
-		      const struct mounts *mounts, const char *hostname,
-		      uint8_t **ret, size_t *ret_len, struct err *e)
-{
-	char tag[HUTCH_MOUNTS_MAX][MOUNTS_TAG_MAX];
-	const bool disk = o->image && !(o->flags & HUTCH_START_DISK_RAM);
-	struct msg_mount list[HUTCH_MOUNTS_MAX];
-	struct msg_boot m = {
-		.flags = o->image ? WIRE_BOOT_MAKE_CWD : 0,
-		.root = o->image ? WIRE_ROOT_OVERLAY : WIRE_ROOT_BUILTIN,
-		.lower = o->image ? EXECMSG_TAG_IMAGE : "",
-		.upper = disk ? EXECMSG_TAG_DISK : "",
-		.envc = (uint32_t)strv_len(o->env),
-		.n_mounts = mounts->n,
-		.hostname = hostname,
-		.cwd = o->workdir ? o->workdir : "",
-		.user = o->user ? o->user : "",
-		.env = borrow(o->env),
-		.mounts = list,
-	};
-	uint8_t *buf;
-	size_t size;
-	struct wr wr;
-	int r = o->image ? image_stop_signal(o->image, &m.stop_signal, e) : 0;
-
-	if (r < 0)
-		return r;
-	mounts_message(mounts, tag, list);
-	size = wire_boot_size(&m);
-	r = finish(size, &buf);
-	if (r < 0)
-		return too_big(r, size, e);
-	wr = wr_init(buf, size);
-	wire_boot_put(&wr, &m);
 	bug_on(wr_end(&wr) != (ptrdiff_t)size);
 	*ret = buf;
 	*ret_len = size;

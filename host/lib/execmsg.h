@@ -34,16 +34,4 @@ MUST_CHECK int execmsg_check_ids(const char *user, const char *workdir,
 MUST_CHECK int execmsg_make(const struct hutch_exec_opts *o, uint8_t **ret,
 			    size_t *ret_len, struct err *e);
 
-struct mounts;
-
-/* What monitor and guest know an image and the disk over it by. */
-#define EXECMSG_TAG_IMAGE "hutch-image"
-#define EXECMSG_TAG_DISK  "hutch-disk"
-
-/** execmsg_make_boot() - The BOOT frame of a VM, likewise */
-MUST_CHECK int execmsg_make_boot(const struct hutch_start_opts *o,
-				 const struct mounts *mounts,
-				 const char *hostname, uint8_t **ret,
-				 size_t *ret_len, struct err *e);
-
 #endif

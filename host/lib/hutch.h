@@ -200,13 +200,18 @@ enum hutch_wait {
 	HUTCH_WAIT_EXIT         /* the VM has ended and its record is final */
 };
 
-/* HUTCH_MOUNT_RDONLY	Nothing in it changes, times of access included */
+/*
+ * HUTCH_MOUNT_RDONLY	Nothing in it changes, times of access included
+ * HUTCH_MOUNT_VOLUME	The source is the name of a volume, which is made if it
+ *			is not there; see hutch_volume_create()
+ */
 #define HUTCH_MOUNT_RDONLY (1u << 0)
+#define HUTCH_MOUNT_VOLUME (1u << 1)
 
 /**
  * struct hutch_mount - A folder of the host, or a regular file, for a VM
  * @size:	sizeof(struct hutch_mount)
- * @source:	Path on the host, which must exist
+ * @source:	Path on the host, which must exist; or the name of a volume
  * @target:	Absolute path in the VM, made there if it is missing
  * @flags:	HUTCH_MOUNT_*
  *
@@ -1484,6 +1489,66 @@ HUTCH_API int hutch_image_remove(struct hutch *h, const char *name,
 HUTCH_API int hutch_image_prune(struct hutch *h, unsigned int flags,
 				struct hutch_image_info ***ret,
 				struct hutch_err *e);
+
+/* ---- Volumes ---------------------------------------------------------- */
+
+/*
+ * A volume is a folder that hutch keeps, in <data>/volumes (HUTCH_PATH_DATA),
+ * for VMs to mount by its name, several at a time if need be.  Files in it have
+ * whatever owners and modes the guests give them.  It is empty, or as the image
+ * has the folder over which it is mounted first, and stays until it is removed.
+ */
+#define HUTCH_VOLUME_NAME_MAX 64
+
+/**
+ * struct hutch_volume - What there is to say of a volume
+ * @path:	On the host
+ * @created_ns:	UTC since 1970; 0 if the file system does not say
+ * @in_use:	1: by a VM that is alive
+ *
+ * Made by the library, which may add fields at the end.
+ */
+struct hutch_volume {
+	const char *name;
+	const char *path;
+	int64_t created_ns;
+	int in_use;
+};
+
+/** hutch_volume_name_ok() - 1 if @s can be a volume's name, else 0: 1 to
+ *  HUTCH_VOLUME_NAME_MAX letters, digits, '.', '_' and '-', not the last three
+ *  at the front
+ */
+HUTCH_API int hutch_volume_name_ok(const char *s);
+
+/**
+ * hutch_volume_create() - Make one, unless there is one of that name
+ *
+ * Return: 0; -EINVAL if it is no name; -EOPNOTSUPP if the file system keeps no
+ *         attributes of users; or -errno
+ */
+HUTCH_API int hutch_volume_create(struct hutch *h, const char *name,
+				  struct hutch_err *e);
+
+/**
+ * hutch_volume_list() - All volumes, sorted by name
+ * @ret:	List that ends in NULL; for hutch_volume_list_free()
+ *
+ * Return: how many, or -errno
+ */
+HUTCH_API int hutch_volume_list(struct hutch *h, struct hutch_volume ***ret,
+				struct hutch_err *e);
+
+/** hutch_volume_list_free() - Free what hutch_volume_list() made; takes NULL */
+HUTCH_API void hutch_volume_list_free(struct hutch_volume **list);
+
+/**
+ * hutch_volume_remove() - Remove one, with all that is in it
+ *
+ * Return: 0; -ENOENT; -EBUSY if a VM that is alive uses it
+ */
+HUTCH_API int hutch_volume_remove(struct hutch *h, const char *name,
+				  struct hutch_err *e);
 
 /* ---- Words ------------------------------------------------------------ */
 

@@ -9,8 +9,10 @@
 #include "common/log.h"
 #include "host/lib/internal.h"
 #include "host/lib/mounts.h"
+#include "host/lib/volume.h"
 
-#define QUOTE_MAX 128
+#define QUOTE_MAX   128
+#define MOUNT_FLAGS (HUTCH_MOUNT_RDONLY | HUTCH_MOUNT_VOLUME)
 
 _Static_assert(HUTCH_MOUNTS_MAX <= WIRE_MOUNTS_MAX, "all in a boot message");
 
@@ -81,13 +83,14 @@ static int take_one(const struct hutch_mount *m, struct mount_one *ret,
 
 	if (r < 0)
 		return r;
-	if (o.flags & ~HUTCH_MOUNT_RDONLY)
+	if (o.flags & ~MOUNT_FLAGS)
 		return err_set(e, -EINVAL, "mount: unknown flags %#x",
-			       o.flags & ~HUTCH_MOUNT_RDONLY);
+			       o.flags & ~MOUNT_FLAGS);
 	if (!o.source || !*o.source || !o.target)
 		return err_set(e, -EINVAL,
 			       "mount: what and where are both needed");
 	ret->ro = o.flags & HUTCH_MOUNT_RDONLY;
+	ret->volume = o.flags & HUTCH_MOUNT_VOLUME;
 	ret->source = strdup(o.source);
 	if (!ret->source)
 		return err_set(e, -ENOMEM, "no memory");
@@ -188,14 +191,28 @@ static int open_one(struct mount_one *m, struct err *e)
 	return 0;
 }
 
-int mounts_open(const struct hutch_mount *const *v, struct mounts *ret,
+static int open_volume(struct hutch *h, struct mount_one *m,
+		       const struct hutch_image *image, struct err *e)
+{
+	m->fd = volume_open(h, m->source, image ? hutch_image_tree(image) : -1,
+			    m->target, e);
+	return MIN(m->fd, 0);
+}
+
+int mounts_open(struct hutch *h, const struct hutch_mount *const *v,
+		const struct hutch_image *image, struct mounts *ret,
 		struct err *e)
 {
 	struct mounts ms = { .n = 0 };
 	int r = take_all(v, &ms, e);
 
+	/* Volumes last: they are made, and what is wrong is found before. */
 	for (unsigned int i = 0; r == 0 && i < ms.n; i++)
-		r = open_one(&ms.m[i], e);
+		if (!ms.m[i].volume)
+			r = open_one(&ms.m[i], e);
+	for (unsigned int i = 0; r == 0 && i < ms.n; i++)
+		if (ms.m[i].volume)
+			r = open_volume(h, &ms.m[i], image, e);
 	if (r < 0)
 		mounts_done(&ms);
 	else
@@ -243,7 +260,8 @@ int mounts_record(const struct mounts *ms,
 			.size = sizeof(*m),
 			.source = text,
 			.target = target,
-			.flags = ms->m[i].ro ? HUTCH_MOUNT_RDONLY : 0,
+			.flags = (ms->m[i].ro ? HUTCH_MOUNT_RDONLY : 0) |
+				 (ms->m[i].volume ? HUTCH_MOUNT_VOLUME : 0),
 		};
 		text = stpcpy(target, ms->m[i].target) + 1;
 	}

@@ -13,7 +13,7 @@
 
 /**
  * struct mount_one - A folder or a regular file
- * @source:	Absolute, without symlinks
+ * @source:	Absolute, without symlinks; or name of the volume
  * @target:	Absolute, one '/' between names and none at the end
  * @fd:		The folder's place, or the file open for what the guest may do;
  *		for the monitor
@@ -23,6 +23,7 @@ struct mount_one {
 	char *target;
 	bool ro;
 	bool file;
+	bool volume;
 	int fd;
 };
 
@@ -35,12 +36,14 @@ struct mounts {
 /**
  * mounts_open() - Check all of them, then open each as the calling user
  * @v:		Ends in NULL; NULL for none
+ * @image:	The VM's, of which new volumes have their content; or NULL
  * @ret:	For mounts_done(), unless this fails
  *
  * Return: 0 or -errno with a sentence: -EINVAL, -ENOENT, -EACCES and so on
  */
-MUST_CHECK int mounts_open(const struct hutch_mount *const *v,
-			   struct mounts *ret, struct err *e);
+MUST_CHECK int mounts_open(struct hutch *h, const struct hutch_mount *const *v,
+			   const struct hutch_image *image, struct mounts *ret,
+			   struct err *e);
 
 /** mounts_done() - Close what is open, free; takes a zeroed one */
 void mounts_done(struct mounts *ms);

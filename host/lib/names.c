@@ -267,6 +267,19 @@ int hutch_parse_uint(const char *what, const char *s, uint64_t min,
 	return words_uint(what, s, min, max, ret, err_of(e));
 }
 
+int hutch_volume_name_ok(const char *s)
+{
+	static const char first[] = "abcdefghijklmnopqrstuvwxyz"
+				    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+	size_t len = 0;
+
+	if (!*s || !strchr(first, *s))
+		return 0;
+	while (s[len] && (strchr(first, s[len]) || strchr("._-", s[len])))
+		len++;
+	return !s[len] && len <= HUTCH_VOLUME_NAME_MAX;
+}
+
 int hutch_name_ok(const char *s)
 {
 	return words_name_ok(s);

@@ -14,6 +14,10 @@
 static const char on_exit_keep[] = "keep";
 static const char on_exit_stop[] = "stop";
 
+/* Types of mounts. */
+static const char bind[] = "bind";
+static const char volume[] = "volume";
+
 /* By enum hutch_disk; none is null. */
 static const char *const disks[] = { NULL, "ram", "kept" };
 
@@ -43,10 +47,12 @@ static json_t *json_mounts(const struct hutch_mount *const *v)
 	json_t *a = json_array();
 
 	for (size_t i = 0; v && v[i]; i++) {
-		json_t *o = json_pack("{s:o, s:o, s:b}", "source",
-				      jsontext_string(v[i]->source), "target",
-				      jsontext_string(v[i]->target), "readonly",
-				      !!(v[i]->flags & HUTCH_MOUNT_RDONLY));
+		json_t *o = json_pack(
+			"{s:s, s:o, s:o, s:b}", "type",
+			v[i]->flags & HUTCH_MOUNT_VOLUME ? volume : bind,
+			"source", jsontext_string(v[i]->source), "target",
+			jsontext_string(v[i]->target), "readonly",
+			!!(v[i]->flags & HUTCH_MOUNT_RDONLY));
 
 		if (json_array_append_new(a, o) < 0) {
 			json_decref(a);
@@ -204,6 +210,7 @@ static int get_mount(const json_t *o, struct mount_one *ret)
 {
 	const char *source = json_string_value(json_object_get(o, "source"));
 	const char *target = json_string_value(json_object_get(o, "target"));
+	const char *type = json_string_value(json_object_get(o, "type"));
 
 	if (!source || !target)
 		return -EBADMSG;
@@ -211,6 +218,7 @@ static int get_mount(const json_t *o, struct mount_one *ret)
 		.source = strdup(source),
 		.target = strdup(target),
 		.ro = json_is_true(json_object_get(o, "readonly")),
+		.volume = type && strcmp(type, volume) == 0,
 		.fd = -1,
 	};
 	return ret->source && ret->target ? 0 : -ENOMEM;

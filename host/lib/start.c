@@ -18,6 +18,7 @@
 #include "common/io.h"
 #include "common/unix.h"
 #include "common/wire.h"
+#include "host/lib/bootmsg.h"
 #include "host/lib/dirs.h"
 #include "host/lib/disk.h"
 #include "host/lib/execmsg.h"
@@ -147,7 +148,7 @@ static int give_boot(const struct hutch_start_opts *o, const char *hostname,
 {
 	auto_free uint8_t *frame = NULL;
 	size_t len = 0;
-	int r = execmsg_make_boot(o, &g->mounts, hostname, &frame, &len, e);
+	int r = bootmsg_make(o, &g->mounts, hostname, &frame, &len, e);
 
 	if (r < 0)
 		return r;
@@ -282,8 +283,7 @@ static int give_image(const struct hutch_start_opts *o, const struct vmdir *d,
 		return err_set(e, -errno, "image: %s", strerror(errno));
 	if (o->flags & HUTCH_START_DISK_RAM)
 		return 0;
-	fd[LAUNCH_FD_DISK] =
-		disk_open(d->state_fd, hutch_image_info_of(o->image)->id, e);
+	fd[LAUNCH_FD_DISK] = disk_open(d->state_fd, o->image, e);
 	return MIN(fd[LAUNCH_FD_DISK], 0);
 }
 
@@ -359,9 +359,9 @@ static int start_vm(struct hutch *h, const struct hutch_start_opts *o,
 
 	gift_init(&g);
 	/* What the user got wrong comes before anything is made. */
-	r = mounts_open(o->mounts, &g.mounts, e);
+	r = find_files(h, o, &g, e);
 	if (r == 0)
-		r = find_files(h, o, &g, e);
+		r = mounts_open(h, o->mounts, o->image, &g.mounts, e);
 	if (r == 0)
 		r = o->name ? lock_given(h, o->name, &d, e)
 			    : lock_new(h, &d, e);

@@ -7,6 +7,7 @@
 
 #include "common/log.h"
 #include "common/wire.h"
+#include "host/lib/disk.h"
 #include "host/lib/execmsg.h"
 #include "host/lib/image.h"
 #include "host/lib/internal.h"
@@ -149,6 +150,10 @@ int startopts_check(const struct hutch_start_opts *o, bool has_ret,
 		return err_set(e, -EINVAL,
 			       "disk: a VM without an image writes in memory "
 			       "anyhow");
+	if (o->image &&
+	    strv_len(hutch_image_info_of(o->image)->volumes) > DISK_VOLUMES_MAX)
+		return err_set(e, -EINVAL, "the image has more than %d volumes",
+			       DISK_VOLUMES_MAX);
 	r = check_size(o, e);
 	r = r < 0 ? r : check_life(o, e);
 	r = r < 0 ? r : check_hostname(o->hostname, e);

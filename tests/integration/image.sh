@@ -104,6 +104,41 @@ data" "$(sed '/^file$/{N;N;N;s/\n/ /g;}' "$out")" "after the next start"
 	expect 0 hutch image rm mini
 }
 
+# Named ones, and those of the image: folders that are not under the overlay.
+test_volumes() {
+	image vols '{"Env": ["PATH=/bin"], "Volumes": {"/old/sub": {}, "/new/er": {}}}'
+	expect 0 hutch volume create b.ox cache
+	expect 0 hutch start -v data:/old -v cache:/cache v vols
+	expect 0 hutch exec v -- sh -euc '
+		stat -c "%n %U:%g %a" /old /old/file /cache; cat /old/sub/deep
+		grep -E " /(old|old/sub|new/er|cache) " /proc/mounts | cut -d" " -f1-3
+		chown ann /cache; echo of v >/cache/f; rm /old/doomed; echo n >/new/er/f'
+	is "/old root:0 755
+/old/file ann:50 640
+/cache root:0 755
+deep" "$(head -n 4 "$out")" "what they are filled with"
+	is 'hutch-disk /new/er virtiofs
+hutch-disk /old/sub virtiofs
+hutch0 /cache virtiofs
+hutch1 /old virtiofs' "$(tail -n 4 "$out" | sort)" "how they are mounted"
+	refused 125 'in use' hutch volume rm data
+	# Another VM has the same at the same time, and what has been changed.
+	expect 0 hutch run --disk ram -v data:/d:ro -v cache:/c vols sh -c '
+		ls /d; stat -c %U /c; cat /c/f; echo of w >>/c/f; touch /d/x 2>&1 || true'
+	is 'file hard link sub ann of v touch: /d/x: Read-only file system' \
+		"$(tr '\n' ' ' <"$out" | sed 's/ $//')" "what another VM sees"
+	retry 30 sh -c 'hutch exec v -- cat /cache/f | grep "of w"'
+	hutch stop v
+	expect 0 hutch start v
+	expect 0 hutch exec v -- sh -c 'cat /new/er/f; ls /cache /old | wc -l'
+	is 'n' "$(sed -n 1p "$out")" "the image's volume after a stop"
+	hutch rm -f v
+	is 'b.ox cache data' "$(hutch volume ls -q | tr '\n' ' ' | sed 's/ $//')" "list"
+	is data "$(hutch volume list --json | json 2.name)" "in JSON"
+	expect 0 hutch volume rm data cache b.ox
+	is '' "$(hutch volume list -q)" "after removal"
+}
+
 # What is not under the overlay can have one over it, in memory and on a disk.
 test_data_folder_takes_an_overlay() {
 	local disk

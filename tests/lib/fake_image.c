@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tests/lib/fake_image.c - images that are none: libhutch's part of fake_vm.h */
+/* tests/lib/fake_image.c - images and volumes that are none: libhutch's part of
+ * fake_vm.h
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -151,4 +153,37 @@ int hutch_image_prune(struct hutch *h, unsigned int flags,
 	if (r == 0)
 		*ret = one();
 	return r;
+}
+
+int hutch_volume_create(struct hutch *h, const char *name, struct hutch_err *e)
+{
+	return fake_vm_call(e, "volume-create %s\n", name);
+}
+
+int hutch_volume_list(struct hutch *h, struct hutch_volume ***ret,
+		      struct hutch_err *e)
+{
+	static struct hutch_volume v = { .name = "cache",
+					 .path = "/d/cache",
+					 .created_ns = 1769860800000000000,
+					 .in_use = 1 };
+	int r = fake_vm_call(e, "volume-list\n");
+
+	if (r < 0)
+		return r;
+	*ret = calloc(2, sizeof(struct hutch_volume *));
+	if (!*ret)
+		abort();
+	(*ret)[0] = &v;
+	return 1;
+}
+
+void hutch_volume_list_free(struct hutch_volume **list)
+{
+	free(list);
+}
+
+int hutch_volume_remove(struct hutch *h, const char *name, struct hutch_err *e)
+{
+	return fake_vm_call(e, "volume-remove %s\n", name);
 }

@@ -73,7 +73,7 @@ START_TEST(mounts_are_tidied_opened_and_sorted)
 			HUTCH_MOUNT_RDONLY);
 	m[2] = mount_of(in(&s, "/a/../a", a), "/data", HUTCH_MOUNT_RDONLY);
 
-	ck_assert_int_eq(mounts_open(v, &ms, &e), 0);
+	ck_assert_int_eq(mounts_open(NULL, v, NULL, &ms, &e), 0);
 	ck_assert_uint_eq(ms.n, 3);
 	mounts_message(&ms, tag, msg);
 	ck_assert_str_eq(msg[0].target, "/data");
@@ -107,7 +107,7 @@ START_TEST(file_to_be_written_is_opened_so)
 
 	scene_init(&s);
 	m = mount_of(in(&s, "/file", file), "/f", 0);
-	ck_assert_int_eq(mounts_open(v, &ms, &e), 0);
+	ck_assert_int_eq(mounts_open(NULL, v, NULL, &ms, &e), 0);
 	ck_assert_int_eq(fcntl(ms.m[0].fd, F_GETFL) & (O_PATH | O_ACCMODE),
 			 O_RDWR);
 	mounts_done(&ms);
@@ -134,7 +134,8 @@ START_TEST(each_wrong_mount_is_refused_with_a_sentence)
 		{ "/a", "/d/../e", 0, -EINVAL, "has a '..'" },
 		{ "/a", "/d/..", 0, -EINVAL, "has a '..'" },
 		{ "/a", NULL, 0, -EINVAL, "both needed" },
-		{ "/a", "/d", 2, -EINVAL, "unknown flags 0x2" },
+		{ "/a", "/d", 2, -EINVAL, "use 1 to 64 of letters" },
+		{ "/a", "/d", 4, -EINVAL, "unknown flags 0x4" },
 	};
 	char path[6000];
 	struct scene s;
@@ -148,7 +149,8 @@ START_TEST(each_wrong_mount_is_refused_with_a_sentence)
 		struct err e = { 0 };
 		struct mounts ms;
 
-		ck_assert_int_eq(mounts_open(v, &ms, &e), bad[i].code);
+		ck_assert_int_eq(mounts_open(NULL, v, NULL, &ms, &e),
+				 bad[i].code);
 		ck_assert_msg(strstr(e.msg, bad[i].says), "%zu: '%s'", i,
 			      e.msg);
 		ck_assert_int_eq(host_env_fds(), fds);
@@ -169,7 +171,7 @@ START_TEST(one_target_twice_is_refused_however_it_is_written)
 	scene_init(&s);
 	m[0] = mount_of(in(&s, "/a", a), "/d/e", 0);
 	m[1] = mount_of(in(&s, "/b", b), "/d//e/", 0);
-	ck_assert_int_eq(mounts_open(v, &ms, &e), -EINVAL);
+	ck_assert_int_eq(mounts_open(NULL, v, NULL, &ms, &e), -EINVAL);
 	ck_assert_str_eq(e.msg, "mount: '/d/e' in the VM is given twice");
 	host_env_done(&s.v);
 }
@@ -191,11 +193,11 @@ START_TEST(sixteen_mounts_are_taken_and_no_more)
 	}
 	for (unsigned int i = 0; i < HUTCH_MOUNTS_MAX; i++)
 		v[i] = &m[i];
-	ck_assert_int_eq(mounts_open(v, &ms, &e), 0);
+	ck_assert_int_eq(mounts_open(NULL, v, NULL, &ms, &e), 0);
 	ck_assert_uint_eq(ms.n, HUTCH_MOUNTS_MAX);
 	mounts_done(&ms);
 	v[HUTCH_MOUNTS_MAX] = &m[HUTCH_MOUNTS_MAX];
-	ck_assert_int_eq(mounts_open(v, &ms, &e), -EINVAL);
+	ck_assert_int_eq(mounts_open(NULL, v, NULL, &ms, &e), -EINVAL);
 	ck_assert_str_eq(e.msg, "mounts: more than 16");
 	host_env_done(&s.v);
 }

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* host/cli/cmd_volume.c - hutch volume: create, list, rm */
+#include <stdio.h>
+
+#include "host/cli/names.h"
+#include "host/cli/show.h"
+#include "host/cli/table.h"
+
+#define TIME_BYTES 32
+
+static const struct opt plain_opts[] = {
+	CLI_COMMON_OPTS('h'),
+	OPT_END,
+};
+
+static int create_one(struct cli *c, const char *name, const void *arg,
+		      struct hutch_err *e)
+{
+	(void)arg;
+	return hutch_volume_create(c->h, name, e);
+}
+
+static int cmd_create(struct cli *c, const void *opts,
+		      const struct opt_words *w)
+{
+	return names_each(c, w, 0, create_one, opts);
+}
+
+static const struct verb verb_create = {
+	.name = "volume create",
+	.args = "[OPTIONS] NAME...",
+	.summary = "make volumes, unless they are there",
+	.rules = { .table = plain_opts },
+	.opts_size = sizeof(struct cli_common),
+	.min = 1,
+	.max = OPT_WORDS_ANY,
+	.run = cmd_create,
+};
+
+static int rm_one(struct cli *c, const char *name, const void *arg,
+		  struct hutch_err *e)
+{
+	(void)arg;
+	return hutch_volume_remove(c->h, name, e);
+}
+
+static int cmd_rm(struct cli *c, const void *opts, const struct opt_words *w)
+{
+	return names_each(c, w, 0, rm_one, opts);
+}
+
+static const struct verb verb_rm_ = {
+	.name = "volume rm",
+	.alias = "volume remove",
+	.args = "[OPTIONS] NAME...",
+	.summary = "remove volumes, with all that is in them",
+	.help = "One that a VM uses is refused.\n",
+	.rules = { .table = plain_opts },
+	.opts_size = sizeof(struct cli_common),
+	.min = 1,
+	.max = OPT_WORDS_ANY,
+	.run = cmd_rm,
+};
+
+struct list_opts {
+	struct cli_common common;
+	bool quiet;
+};
+
+static const struct opt list_opts[] = {
+	{ "quiet", 'q', OPT_FLAG, offsetof(struct list_opts, quiet), NULL,
+	  "print names only" },
+	CLI_COMMON_OPTS('h'),
+	OPT_END,
+};
+
+static const struct table_col cols[] = { { "NAME", 0 },
+					 { "CREATED", 0 },
+					 { "IN USE", 0 } };
+
+static int print_table(struct hutch_volume *const *list)
+{
+	struct table t;
+	int r = 0;
+
+	table_init(&t, cols, ARRAY_LEN(cols));
+	for (; *list && r == 0; list++) {
+		char created[SHOW_MAX];
+
+		show_ago(created, (*list)->created_ns);
+		r = table_add(&t, (*list)->name);
+		r = r < 0 ? r
+			  : table_add(&t, (*list)->created_ns ? created : NULL);
+		r = r < 0 ? r : table_add(&t, (*list)->in_use ? "yes" : "no");
+	}
+	if (r == 0)
+		table_print(&t, stdout);
+	table_done(&t);
+	return r;
+}
+
+static void print_json(struct hutch_volume *const *list)
+{
+	struct jsonw j = cli_json();
+	char buf[TIME_BYTES];
+
+	jsonw_array(&j, NULL);
+	for (; *list; list++) {
+		int64_t ns = (*list)->created_ns;
+
+		jsonw_object(&j, NULL);
+		jsonw_str(&j, "name", (*list)->name);
+		jsonw_str(&j, "path", (*list)->path);
+		jsonw_str(&j, "created",
+			  ns ? hutch_time_text(ns, buf, sizeof(buf)) : NULL);
+		jsonw_bool(&j, "in_use", (*list)->in_use);
+		jsonw_object_end(&j);
+	}
+	jsonw_array_end(&j);
+}
+
+static int cmd_list(struct cli *c, const void *opts, const struct opt_words *w)
+{
+	const struct list_opts *o = opts;
+	struct hutch_volume **list = NULL;
+	struct hutch_err e = { 0 };
+	int r = cli_open(c);
+
+	(void)w;
+	if (r != 0)
+		return r;
+	if (hutch_volume_list(c->h, &list, &e) < 0)
+		return cli_fail(c, &e);
+	if (c->json)
+		print_json(list);
+	else if (!o->quiet)
+		r = print_table(list);
+	for (size_t i = 0; !c->json && o->quiet && list[i]; i++)
+		(void)printf("%s\n", list[i]->name);
+	hutch_volume_list_free(list);
+	return r < 0 ? cli_usage(c, "volume list: out of memory") : 0;
+}
+
+static const struct verb verb_list_ = {
+	.name = "volume list",
+	.alias = "volume ls",
+	.args = "[OPTIONS]",
+	.summary = "list the volumes there are",
+	.rules = { .table = list_opts },
+	.opts_size = sizeof(struct list_opts),
+	.run = cmd_list,
+};
+
+static int cmd_volume(struct cli *c, const void *opts,
+		      const struct opt_words *w)
+{
+	(void)opts;
+	return cli_no_sub(c, &verb_volume, opt_word(w, 0));
+}
+
+static const struct verb *const subs[] = {
+	&verb_create,
+	&verb_list_,
+	&verb_rm_,
+	NULL,
+};
+
+const struct verb verb_volume = {
+	.name = "volume",
+	.args = "VERB [OPTIONS] ...",
+	.summary = "make, list and remove folders that VMs share",
+	.help = "Volumes are folders that hutch keeps for VMs, by name: -v "
+		"NAME:DST mounts one,\nand makes it if it is not there. Files "
+		"in it have the owners and modes that the\nVMs give them; the "
+		"first VM from an image fills it with what that has at DST.\n",
+	.rules = { .table = plain_opts },
+	.opts_size = sizeof(struct cli_common),
+	.max = OPT_WORDS_ANY,
+	.run = cmd_volume,
+	.subs = subs,
+};

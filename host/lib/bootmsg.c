@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* host/lib/bootmsg.c - see bootmsg.h */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "host/lib/bootmsg.h"
+#include "host/lib/disk.h"
+#include "host/lib/image.h"
+#include "host/lib/internal.h"
+
+#define ENTRIES_MAX (HUTCH_MOUNTS_MAX + DISK_VOLUMES_MAX)
+#define SOURCE_MAX  32 /* "volumes/31" */
+
+_Static_assert(ENTRIES_MAX <= WIRE_MOUNTS_MAX, "all in a boot message");
+
+/** struct entries - Mounts of the message, and room for their strings */
+struct entries {
+	unsigned int n;
+	struct msg_mount m[ENTRIES_MAX];
+	char tag[HUTCH_MOUNTS_MAX][MOUNTS_TAG_MAX];
+	char source[DISK_VOLUMES_MAX][SOURCE_MAX];
+};
+
+static bool is_taken(const struct entries *en, const char *target)
+{
+	for (unsigned int i = 0; i < en->n; i++)
+		if (strcmp(en->m[i].target, target) == 0)
+			return true;
+	return false;
+}
+
+/* The image's own, where the user has not said otherwise. */
+static void add_volumes(struct entries *en, const char *const *volumes)
+{
+	for (unsigned int i = 0; volumes && volumes[i]; i++) {
+		if (is_taken(en, volumes[i]))
+			continue;
+		(void)snprintf(en->source[i], SOURCE_MAX, DISK_VOLUMES "/%u",
+			       i);
+		en->m[en->n++] = (struct msg_mount){
+			.flags = WIRE_MOUNT_DISK,
+			.type = "none",
+			.source = en->source[i],
+			.target = volumes[i],
+			.options = "",
+		};
+	}
+}
+
+/* Outer ones first. */
+static int by_target(const void *a, const void *b)
+{
+	const struct msg_mount *x = a, *y = b;
+
+	return strcmp(x->target, y->target);
+}
+
+/* A message only borrows its strings, its lists are just not const. */
+static const char **borrow(const char *const *v)
+{
+	const char **w;
+
+	memcpy(&w, &v, sizeof(v));
+	return w;
+}
+
+static int put(const struct msg_boot *m, uint8_t **ret, size_t *ret_len,
+	       struct err *e)
+{
+	size_t size = wire_boot_size(m);
+	struct wr wr;
+
+	if (size > WIRE_HDR_LEN + WIRE_MSG_MAX)
+		return err_set(e, -E2BIG,
+			       "environment and mounts: %zu bytes are more "
+			       "than %u",
+			       size, WIRE_MSG_MAX);
+	*ret = malloc(size);
+	if (!*ret)
+		return err_set(e, -ENOMEM, "no memory");
+	wr = wr_init(*ret, size);
+	wire_boot_put(&wr, m);
+	bug_on(wr_end(&wr) != (ptrdiff_t)size);
+	*ret_len = size;
+	return 0;
+}
+
+int bootmsg_make(const struct hutch_start_opts *o, const struct mounts *mounts,
+		 const char *hostname, uint8_t **ret, size_t *ret_len,
+		 struct err *e)
+{
+	const bool disk = o->image && !(o->flags & HUTCH_START_DISK_RAM);
+	struct entries en = { .n = mounts->n };
+	struct msg_boot m = {
+		.flags = o->image ? WIRE_BOOT_MAKE_CWD : 0,
+		.root = o->image ? WIRE_ROOT_OVERLAY : WIRE_ROOT_BUILTIN,
+		.lower = o->image ? BOOTMSG_TAG_IMAGE : "",
+		.upper = disk ? BOOTMSG_TAG_DISK : "",
+		.envc = (uint32_t)strv_len(o->env),
+		.hostname = hostname,
+		.cwd = o->workdir ? o->workdir : "",
+		.user = o->user ? o->user : "",
+		.env = borrow(o->env),
+		.mounts = en.m,
+	};
+	int r = o->image ? image_stop_signal(o->image, &m.stop_signal, e) : 0;
+
+	if (r < 0)
+		return r;
+	mounts_message(mounts, en.tag, en.m);
+	if (disk)
+		add_volumes(&en, hutch_image_info_of(o->image)->volumes);
+	qsort(en.m, en.n, sizeof(en.m[0]), by_target);
+	m.n_mounts = en.n;
+	return put(&m, ret, ret_len, e);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* host/lib/bootmsg.h - what the agent of a VM is told as it boots */
+#ifndef HUTCH_HOST_LIB_BOOTMSG_H
+#define HUTCH_HOST_LIB_BOOTMSG_H
+
+#include "common/err.h"
+#include "host/lib/hutch.h"
+#include "host/lib/mounts.h"
+
+/* What monitor and guest know an image and the disk over it by. */
+#define BOOTMSG_TAG_IMAGE "hutch-image"
+#define BOOTMSG_TAG_DISK  "hutch-disk"
+
+/**
+ * bootmsg_make() - The BOOT frame
+ * @o:		Checked, with what the image says in it
+ * @ret:	malloc()ed, @ret_len bytes
+ *
+ * Return: 0; -EINVAL if the image names a signal that is none; -E2BIG; -ENOMEM
+ */
+MUST_CHECK int bootmsg_make(const struct hutch_start_opts *o,
+			    const struct mounts *mounts, const char *hostname,
+			    uint8_t **ret, size_t *ret_len, struct err *e);
+
+#endif

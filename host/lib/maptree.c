@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* host/lib/maptree.c - see maptree.h */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/xattr.h>
+
+#include "common/io.h"
+#include "common/mapped.h"
+#include "host/lib/maptree.h"
+
+#define NAMES_MAX  65536 /* as Linux bounds a list of attributes */
+#define COPY_BYTES (1u << 30)
+
+/* ---- Finding ---- */
+
+/**
+ * struct way - A path being followed
+ * @at:		Where we are: names from the root, without symlinks
+ * @left:	What is to be followed from there
+ * @links:	Symlinks so far
+ */
+struct way {
+	int root;
+	char at[PATH_MAX];
+	char left[PATH_MAX];
+	unsigned int links;
+};
+
+static int open_at(const struct way *w)
+{
+	struct open_how how = {
+		.flags = O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK,
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS |
+			   RESOLVE_NO_MAGICLINKS,
+	};
+	long fd = syscall(SYS_openat2, w->root, *w->at ? w->at : ".", &how,
+			  sizeof(how));
+
+	return fd < 0 ? -errno : (int)fd;
+}
+
+static bool is_link(int fd)
+{
+	uint8_t buf[MAPPED_STAT_LEN];
+	ssize_t n = fgetxattr(fd, MAPPED_STAT, buf, sizeof(buf));
+	struct mapped_stat st;
+
+	return n >= 0 && mapped_get(buf, (size_t)n, &st) == 0 &&
+	       S_ISLNK(st.mode);
+}
+
+static void go_up(struct way *w)
+{
+	char *slash = strrchr(w->at, '/');
+
+	*(slash ? slash : w->at) = '\0';
+}
+
+/* The symlink that we are at: its target comes before what was left. */
+static int follow(struct way *w, int fd)
+{
+	char target[PATH_MAX], left[PATH_MAX];
+	ssize_t n = io_read_full(fd, target, sizeof(target) - 1);
+	int len;
+
+	if (n < 0)
+		return (int)n;
+	target[n] = '\0';
+	if (n == 0 || ++w->links > MAPTREE_LINKS_MAX)
+		return -ELOOP;
+	len = snprintf(left, sizeof(left), "%s/%s", target, w->left);
+	if (len < 0 || (size_t)len >= sizeof(left))
+		return -ENAMETOOLONG;
+	memcpy(w->left, left, (size_t)len + 1);
+	if (*target == '/')
+		*w->at = '\0';
+	else
+		go_up(w);
+	return 0;
+}
+
+/* Takes the next name off @left. Return: 0, or 1 if there is none */
+static int next_name(struct way *w, char name[NAME_MAX + 1])
+{
+	size_t skip = strspn(w->left, "/"), len = strcspn(w->left + skip, "/");
+
+	if (len > NAME_MAX)
+		return -ENAMETOOLONG;
+	memcpy(name, w->left + skip, len);
+	name[len] = '\0';
+	memmove(w->left, w->left + skip + len,
+		strlen(w->left + skip + len) + 1);
+	return len == 0;
+}
+
+static int go_down(struct way *w, const char *name)
+{
+	size_t n = strlen(w->at);
+	int len = snprintf(w->at + n, sizeof(w->at) - n, "%s%s", n ? "/" : "",
+			   name);
+
+	return len < 0 || (size_t)len >= sizeof(w->at) - n ? -ENAMETOOLONG : 0;
+}
+
+/* Return: 0; -ENOTDIR if it is neither a folder nor a symlink */
+static int step(struct way *w, const char *name)
+{
+	auto_fd int fd = -1;
+	struct stat st;
+	int r;
+
+	if (strcmp(name, ".") == 0)
+		return 0;
+	if (strcmp(name, "..") == 0) {
+		go_up(w);
+		return 0;
+	}
+	r = go_down(w, name);
+	fd = r < 0 ? r : open_at(w);
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	if (S_ISDIR(st.st_mode))
+		return 0;
+	return S_ISREG(st.st_mode) && is_link(fd) ? follow(w, fd) : -ENOTDIR;
+}
+
+int maptree_find(int root, const char *path)
+{
+	struct way w = { .root = root };
+	char name[NAME_MAX + 1];
+	int r;
+
+	if (strlen(path) >= sizeof(w.left))
+		return -ENAMETOOLONG;
+	memcpy(w.left, path, strlen(path) + 1);
+	while ((r = next_name(&w, name)) == 0) {
+		r = step(&w, name);
+		if (r < 0)
+			return r;
+	}
+	return r < 0 ? r : open_at(&w);
+}
+
+/* ---- Copying ---- */
+
+static int copy_attr(int from, int to, const char *name)
+{
+	auto_free void *value = NULL;
+	ssize_t n = fgetxattr(from, name, NULL, 0);
+
+	/* What is not a user's is the host's, and not for copies. */
+	if (strncmp(name, "user.", 5) != 0)
+		return 0;
+	if (n < 0)
+		return -errno;
+	value = malloc((size_t)n + 1);
+	if (!value)
+		return -ENOMEM;
+	n = fgetxattr(from, name, value, (size_t)n);
+	if (n < 0 || fsetxattr(to, name, value, (size_t)n, 0) < 0)
+		return -errno;
+	return 0;
+}
+
+static int copy_attrs(int from, int to)
+{
+	auto_free char *names = malloc(NAMES_MAX);
+	ssize_t n;
+	int r = 0;
+
+	if (!names)
+		return -ENOMEM;
+	n = flistxattr(from, names, NAMES_MAX);
+	if (n < 0)
+		return -errno;
+	for (const char *s = names; r == 0 && s < names + n; s += strlen(s) + 1)
+		r = copy_attr(from, to, s);
+	return r;
+}
+
+static int copy_times(int from, int to)
+{
+	struct timespec ts[2];
+	struct stat st;
+
+	if (fstat(from, &st) < 0)
+		return -errno;
+	ts[0] = st.st_atim;
+	ts[1] = st.st_mtim;
+	return futimens(to, ts) < 0 ? -errno : 0;
+}
+
+/* From @at up to the next hole. Return: 0, or 1 when there is no more data */
+static int copy_extent(int from, int to, off_t *at)
+{
+	off_t data = lseek(from, *at, SEEK_DATA), end, out;
+
+	if (data < 0)
+		return errno == ENXIO ? 1 : -errno;
+	end = lseek(from, data, SEEK_HOLE);
+	if (end < 0)
+		return -errno;
+	for (out = data; data < end;) {
+		size_t len = MIN((size_t)(end - data), (size_t)COPY_BYTES);
+		ssize_t n = copy_file_range(from, &data, to, &out, len, 0);
+
+		if (n <= 0)
+			return n < 0 ? -errno : -EIO;
+	}
+	*at = end;
+	return 0;
+}
+
+static int copy_file(int from, int to)
+{
+	struct stat st;
+	off_t at = 0;
+	int r = 0;
+
+	if (fstat(from, &st) < 0 || ftruncate(to, st.st_size) < 0)
+		return -errno;
+	while (r == 0)
+		r = copy_extent(from, to, &at);
+	r = r < 0 ? r : copy_attrs(from, to);
+	return r < 0 ? r : copy_times(from, to);
+}
+
+static int copy_folder(int from, int to, unsigned int depth);
+
+static int copy_one(int from, int to, const char *name, unsigned int depth)
+{
+	auto_fd int src = openat(from, name,
+				 O_RDONLY | O_NOFOLLOW | O_CLOEXEC |
+					 O_NONBLOCK | O_NOATIME);
+	auto_fd int dst = -1;
+	struct stat st;
+
+	if (src < 0 || fstat(src, &st) < 0)
+		return -errno;
+	if (S_ISDIR(st.st_mode)) {
+		if (mkdirat(to, name, 0700) < 0)
+			return -errno;
+		dst = openat(to, name,
+			     O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		return dst < 0 ? -errno : copy_folder(src, dst, depth + 1);
+	}
+	if (!S_ISREG(st.st_mode))
+		return -EINVAL;
+	dst = openat(to, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	return dst < 0 ? -errno : copy_file(src, dst);
+}
+
+static bool is_dots(const char *s)
+{
+	return strcmp(s, ".") == 0 || strcmp(s, "..") == 0;
+}
+
+static DIR *open_dir(int fd)
+{
+	int own = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = own < 0 ? NULL : fdopendir(own);
+
+	if (!dir)
+		base_closep(&own);
+	return dir;
+}
+
+static int copy_folder(int from, int to, unsigned int depth)
+{
+	DIR *dir = depth > MAPTREE_DEPTH_MAX ? NULL : open_dir(from);
+	const struct dirent *de;
+	int r = 0;
+
+	if (!dir)
+		return depth > MAPTREE_DEPTH_MAX ? -ELOOP : -errno;
+	while (r == 0 && (de = readdir(dir)) != NULL)
+		if (!is_dots(de->d_name))
+			r = copy_one(from, to, de->d_name, depth);
+	(void)closedir(dir);
+	r = r < 0 ? r : copy_attrs(from, to);
+	return r < 0 ? r : copy_times(from, to);
+}
+
+int maptree_copy(int from, int to)
+{
+	return copy_folder(from, to, 0);
+}
+
+int maptree_new_root(int fd)
+{
+	const struct mapped_stat st = { .mode = S_IFDIR | 0755 };
+	uint8_t buf[MAPPED_STAT_LEN];
+
+	mapped_put(&st, buf);
+	return fsetxattr(fd, MAPPED_STAT, buf, sizeof(buf), 0) < 0 ? -errno : 0;
+}
+
+bool maptree_is_empty(int fd)
+{
+	DIR *dir = open_dir(fd);
+	const struct dirent *de = NULL;
+
+	while (dir && (de = readdir(dir)) != NULL && is_dots(de->d_name))
+		;
+	if (dir)
+		(void)closedir(dir);
+	return dir && !de;
+}

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* host/lib/volume.c - see volume.h, and hutch_volume_*() */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include "common/log.h"
+#include "host/lib/dirs.h"
+#include "host/lib/internal.h"
+#include "host/lib/maptree.h"
+#include "host/lib/record.h"
+#include "host/lib/rmtree.h"
+#include "host/lib/startopts.h"
+#include "host/lib/volume.h"
+
+#define QUOTE_MAX 80
+#define STAGE_LEN 16
+#define NS_PER_S  1000000000ll
+
+/** struct store - The folders, and the lock held; -1 for what is not open */
+struct store {
+	int name_fd;
+	int tmp_fd;
+	int lock_fd;
+};
+
+/** struct stage - A folder in tmp/ */
+struct stage {
+	int fd;
+	char name[STAGE_LEN + 1];
+};
+
+static void store_close(struct store *s)
+{
+	base_closep(&s->name_fd);
+	base_closep(&s->tmp_fd);
+	base_closep(&s->lock_fd);
+}
+#define auto_volumes AUTO(store_close)
+#define STORE_INIT          \
+	{                   \
+		-1, -1, -1, \
+	}
+
+static int check_name(const char *name, struct err *e)
+{
+	char q[QUOTE_MAX];
+
+	if (hutch_volume_name_ok(name))
+		return 0;
+	return err_set(e, -EINVAL,
+		       "volume '%s': use 1 to %d of letters, digits, '.', '_' "
+		       "and '-', a letter or digit first",
+		       log_escape(q, sizeof(q), name, strlen(name)),
+		       HUTCH_VOLUME_NAME_MAX);
+}
+
+/* Leftovers of whoever did not come to the end: nobody else is here. */
+static void sweep(const struct store *s)
+{
+	if (rmtree_inside(s->tmp_fd) < 0)
+		return; /* the next one comes as far */
+}
+
+/* Opens the folders, and waits for the lock. */
+static int store_open(struct hutch *h, struct store *s, struct err *e)
+{
+	auto_free char *path = NULL;
+	auto_fd int fd = -1;
+
+	if (asprintf(&path, "%s/volumes", h->data) < 0)
+		return err_set(e, -ENOMEM, "no memory");
+	fd = dirs_open(path, e);
+	if (fd < 0)
+		return fd;
+	s->name_fd = dirs_open_at(fd, "name", e);
+	s->tmp_fd = s->name_fd < 0 ? -1 : dirs_open_at(fd, "tmp", e);
+	if (s->name_fd < 0 || s->tmp_fd < 0)
+		return MIN(s->name_fd, s->tmp_fd);
+	s->lock_fd = openat(fd, "lock",
+			    O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	while (s->lock_fd >= 0 && flock(s->lock_fd, LOCK_EX) < 0)
+		if (errno != EINTR)
+			return err_set(e, -errno, "cannot lock '%s': %s", path,
+				       strerror(errno));
+	if (s->lock_fd < 0)
+		return err_set(e, -errno, "cannot open the lock of '%s': %s",
+			       path, strerror(errno));
+	sweep(s);
+	return 0;
+}
+
+static int open_folder(int at, const char *name)
+{
+	int fd = openat(at, name,
+			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+static void stage_close(struct stage *st)
+{
+	if (st->fd >= 0)
+		(void)close(take_fd(&st->fd));
+}
+
+static int stage_new(const struct store *s, struct stage *st)
+{
+	startopts_hex(st->name, STAGE_LEN);
+	if (mkdirat(s->tmp_fd, st->name, 0700) < 0)
+		return -errno;
+	st->fd = open_folder(s->tmp_fd, st->name);
+	return MIN(st->fd, 0);
+}
+
+/* To its name, over an empty folder if there is one. */
+static int stage_commit(const struct store *s, struct stage *st,
+			const char *name)
+{
+	int r = 0;
+
+	if (fsync(st->fd) < 0 ||
+	    renameat(s->tmp_fd, st->name, s->name_fd, name) < 0)
+		r = -errno;
+	stage_close(st);
+	return r;
+}
+
+static int make(const struct store *s, const char *name)
+{
+	struct stage st = { .fd = -1 };
+	int r = stage_new(s, &st);
+
+	r = r < 0 ? r : maptree_new_root(st.fd);
+	if (r == 0)
+		r = stage_commit(s, &st, name);
+	stage_close(&st);
+	return r;
+}
+
+static int open_or_make(const struct store *s, const char *name, struct err *e)
+{
+	int fd = open_folder(s->name_fd, name), r = 0;
+
+	if (fd == -ENOENT) {
+		r = make(s, name);
+		fd = r < 0 ? r : open_folder(s->name_fd, name);
+	}
+	if (r == -EOPNOTSUPP)
+		return err_set(
+			e, r,
+			"the file system of hutch's data keeps no user.* "
+			"attributes, which volumes need: use one like "
+			"ext4, xfs or btrfs");
+	return fd < 0 ? err_set(e, fd, "cannot open volume '%s': %s", name,
+				strerror(-fd))
+		      : fd;
+}
+
+/* ---- For a VM ---- */
+
+/* Return: 0, with another folder under @name if there was something to copy */
+static int fill(const struct store *s, const char *name, int tree,
+		const char *target)
+{
+	auto_fd int from = maptree_find(tree, target);
+	struct stage st = { .fd = -1 };
+	int r;
+
+	/* What is no folder in the image is nothing to begin with. */
+	if (from < 0)
+		return 0;
+	r = stage_new(s, &st);
+	r = r < 0 ? r : maptree_copy(from, st.fd);
+	if (r == 0)
+		r = stage_commit(s, &st, name);
+	stage_close(&st);
+	return r;
+}
+
+int volume_open(struct hutch *h, const char *name, int tree, const char *target,
+		struct err *e)
+{
+	auto_volumes struct store s = STORE_INIT;
+	auto_fd int fd = -1;
+	int r = check_name(name, e);
+
+	r = r < 0 ? r : store_open(h, &s, e);
+	if (r < 0)
+		return r;
+	fd = open_or_make(&s, name, e);
+	if (fd < 0)
+		return fd;
+	if (tree >= 0 && maptree_is_empty(fd) &&
+	    flock(fd, LOCK_EX | LOCK_NB) == 0) {
+		r = fill(&s, name, tree, target);
+		if (r < 0)
+			return err_set(e, r, "cannot fill volume '%s': %s",
+				       name, strerror(-r));
+		(void)close(take_fd(&fd));
+		fd = open_or_make(&s, name, e);
+		if (fd < 0)
+			return fd;
+	}
+	if (flock(fd, LOCK_SH | LOCK_NB) < 0)
+		return err_set(e, -errno, "cannot lock volume '%s': %s", name,
+			       strerror(errno));
+	return take_fd(&fd);
+}
+
+/* ---- For people ---- */
+
+int hutch_volume_create(struct hutch *h, const char *name, struct hutch_err *e)
+{
+	auto_volumes struct store s = STORE_INIT;
+	auto_fd int fd = -1;
+	int r = check_name(name, err_of(e));
+
+	r = r < 0 ? r : store_open(h, &s, err_of(e));
+	if (r < 0)
+		return r;
+	fd = open_or_make(&s, name, err_of(e));
+	return MIN(fd, 0);
+}
+
+int hutch_volume_remove(struct hutch *h, const char *name, struct hutch_err *e)
+{
+	auto_volumes struct store s = STORE_INIT;
+	char stage[STAGE_LEN + 1];
+	auto_fd int fd = -1;
+	int r = check_name(name, err_of(e));
+
+	r = r < 0 ? r : store_open(h, &s, err_of(e));
+	if (r < 0)
+		return r;
+	fd = open_folder(s.name_fd, name);
+	if (fd == -ENOENT)
+		return err_set(err_of(e), fd,
+			       "there is no volume named '%s'; hutch volume "
+			       "list shows those there are",
+			       name);
+	if (fd < 0)
+		return err_set(err_of(e), fd, "cannot open volume '%s': %s",
+			       name, strerror(-fd));
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0)
+		return err_set(err_of(e), -EBUSY,
+			       "volume '%s' is in use by a VM that is alive",
+			       name);
+	startopts_hex(stage, STAGE_LEN);
+	if (renameat(s.name_fd, name, s.tmp_fd, stage) < 0)
+		return err_set(err_of(e), -errno,
+			       "cannot remove volume '%s': %s", name,
+			       strerror(errno));
+	r = rmtree(s.tmp_fd, stage);
+	return r < 0 ? err_set(err_of(e), r,
+			       "volume '%s' is gone, but not all of what was "
+			       "in it: %s",
+			       name, strerror(-r))
+		     : 0;
+}
+
+static void free_one(struct hutch_volume *v)
+{
+	if (!v)
+		return;
+	record_drop(v->name);
+	record_drop(v->path);
+	free(v);
+}
+
+void hutch_volume_list_free(struct hutch_volume **list)
+{
+	for (size_t i = 0; list && list[i]; i++)
+		free_one(list[i]);
+	free(list);
+}
+
+static struct hutch_volume *look(const struct hutch *h, const struct store *s,
+				 const char *name)
+{
+	auto_fd int fd = open_folder(s->name_fd, name);
+	struct hutch_volume *v = calloc(1, sizeof(*v));
+	auto_free char *path = NULL;
+	struct statx st;
+
+	if (!v || asprintf(&path, "%s/volumes/name/%s", h->data, name) < 0 ||
+	    record_set(&v->name, name) < 0 || record_set(&v->path, path) < 0) {
+		free_one(v);
+		return NULL;
+	}
+	if (fd < 0)
+		return v;
+	if (statx(fd, "", AT_EMPTY_PATH, STATX_BTIME, &st) == 0 &&
+	    st.stx_mask & STATX_BTIME)
+		v->created_ns = st.stx_btime.tv_sec * NS_PER_S +
+				st.stx_btime.tv_nsec;
+	v->in_use = flock(fd, LOCK_EX | LOCK_NB) < 0;
+	return v;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	const struct hutch_volume *const *x = a, *const *y = b;
+
+	return strcmp((*x)->name, (*y)->name);
+}
+
+static int add(struct hutch_volume ***list, size_t *n, struct hutch_volume *v)
+{
+	struct hutch_volume **more =
+		v ? reallocarray(*list, *n + 2, sizeof(struct hutch_volume *))
+		  : NULL;
+
+	if (!more) {
+		free_one(v);
+		return -ENOMEM;
+	}
+	more[(*n)++] = v;
+	more[*n] = NULL;
+	*list = more;
+	return 0;
+}
+
+int hutch_volume_list(struct hutch *h, struct hutch_volume ***ret,
+		      struct hutch_err *e)
+{
+	struct hutch_volume **list = calloc(1, sizeof(struct hutch_volume *));
+	auto_volumes struct store s = STORE_INIT;
+	int r = store_open(h, &s, err_of(e)), fd;
+	const struct dirent *de;
+	size_t n = 0;
+	DIR *dir;
+
+	fd = r < 0 ? r : open_folder(s.name_fd, ".");
+	dir = fd < 0 ? NULL : fdopendir(fd);
+	while (r == 0 && dir && list && (de = readdir(dir)) != NULL)
+		if (hutch_volume_name_ok(de->d_name))
+			r = add(&list, &n, look(h, &s, de->d_name));
+	if (dir)
+		(void)closedir(dir);
+	if (r < 0 || !dir || !list) {
+		hutch_volume_list_free(list);
+		return r < 0 && r != -ENOMEM
+			       ? r
+			       : err_set(err_of(e), -ENOMEM, "no memory");
+	}
+	qsort(list, n, sizeof(struct hutch_volume *), by_name);
+	*ret = list;
+	return (int)n;
+}

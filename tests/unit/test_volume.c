@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tests/unit/test_volume.c - named volumes, and trees in the mapped layout */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+
+#include "common/mapped.h"
+#include "host/lib/maptree.h"
+#include "host/lib/volume.h"
+#include "tests/lib/check_main.h"
+#include "tests/lib/host_env.h"
+
+/** struct tree - A tree like an image's, in the environment's folder */
+struct tree {
+	struct host_env v;
+	int fd;
+};
+
+static void set_stat(int fd, uint32_t mode, uint32_t uid)
+{
+	const struct mapped_stat st = { .mode = mode, .uid = uid, .gid = 7 };
+	uint8_t buf[MAPPED_STAT_LEN];
+
+	mapped_put(&st, buf);
+	ck_assert_int_eq(fsetxattr(fd, MAPPED_STAT, buf, sizeof(buf), 0), 0);
+}
+
+static int make_folder(int at, const char *name)
+{
+	int fd;
+
+	ck_assert_int_eq(mkdirat(at, name, 0700), 0);
+	fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	ck_assert_int_ge(fd, 0);
+	set_stat(fd, S_IFDIR | 0750, 1000);
+	return fd;
+}
+
+static void make_file(int at, const char *name, uint32_t type, const char *text)
+{
+	int fd =
+		openat(at, name, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
+
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+	set_stat(fd, type | 0644, 33);
+	(void)close(fd);
+}
+
+static void begin(struct tree *t)
+{
+	int top, www, fd;
+
+	host_env_init(&t->v);
+	top = host_env_dirfd(&t->v);
+	t->fd = make_folder(top, "tree");
+	(void)close(top);
+	www = make_folder(t->fd, "www");
+	make_file(www, "index", S_IFREG, "hello");
+	make_file(www, "link", S_IFLNK, "/etc/passwd");
+	make_file(www, "pipe", S_IFIFO, "");
+	(void)close(make_folder(www, "sub"));
+	fd = openat(www, "sparse", O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+	ck_assert_int_eq(pwrite(fd, "end", 3, 64 << 20), 3);
+	(void)close(fd);
+	(void)close(www);
+	make_file(t->fd, "abs", S_IFLNK, "/www/sub");
+	make_file(t->fd, "rel", S_IFLNK, "./www/../abs");
+	make_file(t->fd, "out", S_IFLNK, "../../../..");
+	make_file(t->fd, "loop", S_IFLNK, "/loop");
+	make_file(t->fd, "file", S_IFREG, "/www");
+}
+
+static void end(struct tree *t)
+{
+	(void)close(t->fd);
+	host_env_done(&t->v);
+}
+
+START_TEST(paths_are_followed_within_the_tree)
+{
+	static const struct {
+		const char *path;
+		const char *want; /* NULL: @code */
+		int code;
+	} v[] = {
+		{ "/", "", 0 },
+		{ "/www", "/www", 0 },
+		{ "//www/./sub/", "/www/sub", 0 },
+		{ "/abs", "/www/sub", 0 },
+		{ "/rel/..", "/www", 0 },
+		/* Above its root there is nothing. */
+		{ "/../../www", "/www", 0 },
+		{ "/out/www", "/www", 0 },
+		{ "/loop", NULL, -ELOOP },
+		{ "/file", NULL, -ENOTDIR },
+		{ "/file/x", NULL, -ENOTDIR },
+		{ "/www/pipe", NULL, -ENOTDIR },
+		{ "/none", NULL, -ENOENT },
+		{ "/www/link", NULL, -ENOENT },
+	};
+	char base[PATH_MAX], got[PATH_MAX], proc[64];
+	struct tree t;
+
+	begin(&t);
+	(void)snprintf(proc, sizeof(proc), "/proc/self/fd/%d", t.fd);
+	ck_assert_int_gt(
+		readlink(proc, memset(base, 0, sizeof(base)), sizeof(base) - 1),
+		0);
+	for (size_t i = 0; i < ARRAY_LEN(v); i++) {
+		int fd = maptree_find(t.fd, v[i].path);
+
+		if (!v[i].want) {
+			ck_assert_msg(fd == v[i].code, "%s: %d", v[i].path, fd);
+			continue;
+		}
+		ck_assert_msg(fd >= 0, "%s: %d", v[i].path, fd);
+		(void)snprintf(proc, sizeof(proc), "/proc/self/fd/%d", fd);
+		ck_assert_int_gt(readlink(proc, memset(got, 0, sizeof(got)),
+					  sizeof(got) - 1),
+				 0);
+		ck_assert_str_eq(got + strlen(base), v[i].want);
+		(void)close(fd);
+	}
+	end(&t);
+}
+END_TEST
+
+/* A name of the host's that is a link leads nowhere. */
+START_TEST(links_of_the_host_are_not_followed)
+{
+	struct tree t;
+
+	begin(&t);
+	ck_assert_int_eq(symlinkat("/", t.fd, "real"), 0);
+	ck_assert_int_eq(maptree_find(t.fd, "/real"), -ELOOP);
+	ck_assert_int_eq(maptree_find(t.fd, "/real/etc"), -ELOOP);
+	end(&t);
+}
+END_TEST
+
+static void same_attr(int a, int b, const char *name)
+{
+	uint8_t x[MAPPED_STAT_LEN], y[MAPPED_STAT_LEN];
+	int fa = openat(a, name, O_RDONLY | O_CLOEXEC);
+	int fb = openat(b, name, O_RDONLY | O_CLOEXEC);
+	struct stat sa, sb;
+
+	ck_assert_int_ge(fa, 0);
+	ck_assert_int_ge(fb, 0);
+	ck_assert_int_eq(fgetxattr(fa, MAPPED_STAT, x, sizeof(x)), sizeof(x));
+	ck_assert_int_eq(fgetxattr(fb, MAPPED_STAT, y, sizeof(y)), sizeof(y));
+	ck_assert_mem_eq(x, y, sizeof(x));
+	ck_assert_int_eq(fstat(fa, &sa) | fstat(fb, &sb), 0);
+	ck_assert_int_eq(sa.st_mtim.tv_nsec, sb.st_mtim.tv_nsec);
+	ck_assert_int_eq(sa.st_size, sb.st_size);
+	(void)close(fa);
+	(void)close(fb);
+}
+
+START_TEST(a_new_volume_is_filled_once)
+{
+	struct hutch_volume **list;
+	struct stat st;
+	struct tree t;
+	struct err e;
+	int fd, www;
+
+	begin(&t);
+	fd = volume_open(t.v.h, "web_1.data", t.fd, "/www", &e);
+	ck_assert_msg(fd >= 0, "%s", e.msg);
+	www = openat(t.fd, "www", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	same_attr(www, fd, "index");
+	same_attr(www, fd, "link");
+	same_attr(www, fd, "sub");
+	same_attr(www, fd, ".");
+	ck_assert_int_eq(fstatat(fd, "sparse", &st, 0), 0);
+	ck_assert_int_eq(st.st_size, (64 << 20) + 3);
+	ck_assert_int_lt(st.st_blocks, 1024);
+	(void)close(www);
+
+	/* What has something in it stays as it is. */
+	ck_assert_int_eq(unlinkat(fd, "index", 0), 0);
+	(void)close(fd);
+	fd = volume_open(t.v.h, "web_1.data", t.fd, "/www", &e);
+	ck_assert_int_lt(faccessat(fd, "index", F_OK, 0), 0);
+
+	ck_assert_int_eq(hutch_volume_remove(t.v.h, "web_1.data", &t.v.e),
+			 -EBUSY);
+	ck_assert_int_eq(hutch_volume_list(t.v.h, &list, &t.v.e), 1);
+	ck_assert_str_eq(list[0]->name, "web_1.data");
+	ck_assert_int_eq(list[0]->in_use, 1);
+	hutch_volume_list_free(list);
+	(void)close(fd);
+	ck_assert_int_eq(hutch_volume_remove(t.v.h, "web_1.data", &t.v.e), 0);
+	ck_assert_int_eq(hutch_volume_remove(t.v.h, "web_1.data", &t.v.e),
+			 -ENOENT);
+	end(&t);
+}
+END_TEST
+
+/* Whoever uses it has it open: it is not to be exchanged under him. */
+START_TEST(an_empty_volume_that_is_used_is_not_filled)
+{
+	struct tree t;
+	struct err e;
+	int a, b;
+
+	begin(&t);
+	a = volume_open(t.v.h, "v", -1, "/www", &e);
+	ck_assert_msg(a >= 0, "%s", e.msg);
+	b = volume_open(t.v.h, "v", t.fd, "/www", &e);
+	ck_assert_int_ge(b, 0);
+	ck_assert(maptree_is_empty(b));
+	(void)close(a);
+	(void)close(b);
+	/* Nor with what is no folder in the image. */
+	b = volume_open(t.v.h, "v", t.fd, "/file", &e);
+	ck_assert_int_ge(b, 0);
+	ck_assert(maptree_is_empty(b));
+	(void)close(b);
+	end(&t);
+}
+END_TEST
+
+START_TEST(volumes_have_plain_names)
+{
+	static const char *const good[] = { "a", "9", "A_b.c-d", NULL };
+	static const char *const bad[] = { "",         ".",   "..",  "-a",
+					   "_a",       "a/b", "a b", "a:b",
+					   "\xc3\xa4", NULL };
+	char name[HUTCH_VOLUME_NAME_MAX + 2];
+	struct host_env v;
+
+	host_env_init(&v);
+	for (size_t i = 0; good[i]; i++)
+		ck_assert_int_eq(hutch_volume_create(v.h, good[i], &v.e), 0);
+	for (size_t i = 0; bad[i]; i++) {
+		ck_assert_int_eq(hutch_volume_create(v.h, bad[i], &v.e),
+				 -EINVAL);
+		ck_assert_int_eq(hutch_volume_remove(v.h, bad[i], &v.e),
+				 -EINVAL);
+	}
+	memset(name, 'x', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	ck_assert_int_eq(hutch_volume_create(v.h, name, &v.e), -EINVAL);
+	name[HUTCH_VOLUME_NAME_MAX] = '\0';
+	ck_assert_int_eq(hutch_volume_create(v.h, name, &v.e), 0);
+	/* Again is no mistake. */
+	ck_assert_int_eq(hutch_volume_create(v.h, name, &v.e), 0);
+	host_env_done(&v);
+}
+END_TEST
+
+START_TEST(what_a_crash_left_is_swept_away)
+{
+	char path[4200], sub[4300];
+	struct host_env v;
+
+	host_env_init(&v);
+	ck_assert_int_eq(hutch_volume_create(v.h, "a", &v.e), 0);
+	(void)snprintf(path, sizeof(path), "%s/s/data/volumes/tmp/dead", v.dir);
+	(void)snprintf(sub, sizeof(sub), "%s/sub", path);
+	ck_assert_int_eq(mkdir(path, 0700), 0);
+	ck_assert_int_eq(mkdir(sub, 0700), 0);
+	ck_assert_int_eq(hutch_volume_create(v.h, "a", &v.e), 0);
+	ck_assert_int_lt(access(path, F_OK), 0);
+	host_env_done(&v);
+}
+END_TEST
+
+CHECK_MAIN("volume", paths_are_followed_within_the_tree,
+	   links_of_the_host_are_not_followed, a_new_volume_is_filled_once,
+	   an_empty_volume_that_is_used_is_not_filled, volumes_have_plain_names,
+	   what_a_crash_left_is_swept_away)
