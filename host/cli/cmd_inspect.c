@@ -75,7 +75,7 @@ static void print_main_ended(const struct hutch_record *rec)
 static void print_record(const struct hutch_record *rec)
 {
 	AUTO_FREE char *command = rec->argv ? text_join(rec->argv) : NULL;
-	char memory[SHOW_MAX], reason[SHOW_REASON_MAX];
+	char memory[SHOW_MAX], disk[SHOW_MAX], reason[SHOW_REASON_MAX];
 
 	show_size(memory, rec->memory);
 	line("name", "%s", rec->name);
@@ -95,8 +95,9 @@ static void print_record(const struct hutch_record *rec)
 	line("kernel", "%s", rec->kernel ? rec->kernel : "");
 	if (rec->image && *rec->image) {
 		line("image", "%s %.12s", rec->image, rec->image_id);
+		show_size(disk, rec->disk_bytes);
 		line("disk", "%s",
-		     rec->disk == HUTCH_DISK_RAM ? "in memory" : "kept");
+		     rec->disk == HUTCH_DISK_RAM ? "in memory" : disk);
 	}
 	for (size_t i = 0; rec->mounts && rec->mounts[i]; i++)
 		line("mount", "%s:%s%s", rec->mounts[i]->source,

@@ -18,7 +18,6 @@
 #define CPU_WEIGHT_MAX  10000u
 
 static const char *const on_exits[] = { "stop", "keep", NULL };
-static const char *const disks[] = { "ram", NULL };
 static const char *const keep_alives[] = { "processes", NULL };
 static const char *const pulls[] = { "missing", "always", "never", NULL };
 static const char *const keeps[] = { "tail", "head", NULL };
@@ -62,9 +61,12 @@ static int read_vm(const struct command_opts *o, struct command *cmd,
 	cmd->on_exit = o->on_exit && choice ? HUTCH_ON_EXIT_KEEP
 					    : HUTCH_ON_EXIT_STOP;
 	choice = 0;
-	if (r == 0)
-		r = value_choice("--disk", o->disk, disks, &choice, e);
-	cmd->disk_ram = o->disk != NULL;
+	cmd->disk_ram = o->disk && strcmp(o->disk, "ram") == 0;
+	if (r == 0 && !cmd->disk_ram)
+		r = value_size("--disk", o->disk, &cmd->disk, e);
+	if (r == 0 && o->disk && !cmd->disk_ram && cmd->disk < HUTCH_DISK_MIN)
+		r = value_refuse(e, "--disk", o->disk,
+				 "is too little: a disk needs 1M");
 	if (r == 0)
 		r = value_choice("--pull", o->pull, pulls, &choice, e);
 	cmd->pull = o->pull ? (enum command_pull)choice : COMMAND_PULL_MISSING;
@@ -219,6 +221,7 @@ struct hutch_start_opts command_start_opts(const struct command_opts *o,
 	so.on_exit = cmd->on_exit;
 	so.mounts = mount_list(&cmd->mounts);
 	so.image = cmd->image;
+	so.disk = cmd->disk;
 	so.flags |= cmd->disk_ram ? HUTCH_START_DISK_RAM : 0;
 	return so;
 }

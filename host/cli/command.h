@@ -79,8 +79,8 @@ struct command_opts {
 	  "kernel to boot: vmlinux or bzImage" }, \
 	{ "label", 'l', OPT_LIST, COMMAND_OFF(label), "K=V", \
 	  "a word about it, for hutch list --filter" }, \
-	{ "disk", 0, OPT_STR, COMMAND_OFF(disk), "WHAT", \
-	  "ram: what is written over an image is not kept" }, \
+	{ "disk", 0, OPT_STR, COMMAND_OFF(disk), "SIZE|ram", \
+	  "room over an image (20G), or not to keep it" }, \
 	{ "entrypoint", 0, OPT_STR, COMMAND_OFF(entrypoint), "PROGRAM", \
 	  "instead of the image's; \"\" for none" }, \
 	{ "pull", 0, OPT_STR, COMMAND_OFF(pull), "WHEN", \
@@ -151,6 +151,7 @@ struct command {
 	struct cli_mounts mounts;
 	enum hutch_on_exit on_exit;
 	bool disk_ram;
+	uint64_t disk;
 	enum command_pull pull;
 	struct hutch_image *image;
 	const char *const *image_argv;

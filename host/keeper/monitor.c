@@ -197,8 +197,11 @@ static void add_root(struct command_line *c, const struct keeper *k)
 	add_text(c, "--fs", "tag=%s,fd=%d,ro,cache=always,owner=mapped",
 		 BOOTMSG_TAG_IMAGE, k->fd[LAUNCH_FD_IMAGE]);
 	if (k->fd[LAUNCH_FD_DISK] >= 0)
-		add_text(c, "--fs", "tag=%s,fd=%d,cache=always,owner=mapped",
-			 BOOTMSG_TAG_DISK, k->fd[LAUNCH_FD_DISK]);
+		add_text(c, "--fs",
+			 "tag=%s,fd=%d,cache=always,owner=mapped,upper,"
+			 "quota=%llu",
+			 BOOTMSG_TAG_DISK, k->fd[LAUNCH_FD_DISK],
+			 (unsigned long long)k->rec->disk_bytes);
 }
 
 static void add_mounts(struct command_line *c, const struct keeper *k)

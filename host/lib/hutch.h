@@ -188,6 +188,9 @@ HUTCH_API int hutch_path(const struct hutch *h, enum hutch_path what,
 #define HUTCH_START_STDIN    (1u << 4)
 #define HUTCH_START_DISK_RAM (1u << 5)
 
+#define HUTCH_DISK_MIN     (1ull << 20)
+#define HUTCH_DISK_DEFAULT (20ull << 30)
+
 /** enum hutch_on_exit - What the end of the main process does to its VM */
 enum hutch_on_exit {
 	HUTCH_ON_EXIT_STOP = 0, /* it ends too */
@@ -268,6 +271,9 @@ struct hutch_image;
  *		it writes; env, user and workdir come on top of the image's, and
  *		argv is the whole command (see hutch_image_command()).  May be
  *		closed afterwards.  NULL: the built-in root, in memory
+ * @disk:	Bytes that may be on the disk, from HUTCH_DISK_MIN; 0: as it was
+ *		before, or HUTCH_DISK_DEFAULT.  A file counts with its size, also
+ *		where it is a hole
  *
  * The disk is kept when the VM has stopped, and the next start under its name
  * goes on with it.  That has to be with the same image (-EEXIST); hutch_rm()
@@ -293,6 +299,7 @@ struct hutch_start_opts {
 	enum hutch_on_exit on_exit;
 	const struct hutch_mount *const *mounts;
 	const struct hutch_image *image;
+	uint64_t disk;
 };
 
 /* clang-format off */
@@ -301,7 +308,7 @@ struct hutch_start_opts {
 		sizeof(struct hutch_start_opts), NULL, 0, 0, 0, NULL,     \
 			NULL, NULL, NULL, NULL, NULL, 0, 0,               \
 			HUTCH_WAIT_STARTED, NULL, 0, HUTCH_ON_EXIT_STOP,  \
-			NULL, NULL                                        \
+			NULL, NULL, 0                                     \
 	}
 /* clang-format on */
 
@@ -418,6 +425,7 @@ enum hutch_disk {
  *		root
  * @image_id:	Of the image, or ""
  * @disk:	enum hutch_disk
+ * @disk_bytes:	That may be on it; 0 unless it is kept
  *
  * Made by the library, which may add fields at the end.
  */
@@ -460,6 +468,7 @@ struct hutch_record {
 	const char *image;
 	const char *image_id;
 	enum hutch_disk disk;
+	uint64_t disk_bytes;
 };
 
 /**

@@ -126,6 +126,7 @@ static json_t *record_to_json(const struct hutch_record *rec)
 	    *rec->image_id ? json_string(rec->image_id) : json_null());
 	PUT("disk",
 	    disks[rec->disk] ? json_string(disks[rec->disk]) : json_null());
+	PUT("disk_bytes", json_or_null((json_int_t)rec->disk_bytes, 0));
 #undef PUT
 	if (r == 0)
 		return j;
@@ -313,6 +314,7 @@ static void fill_numbers(const json_t *j, struct hutch_record *rec)
 	rec->events_lost = (uint64_t)get_int(j, "events_lost", 0);
 	rec->main_ended_ns = get_time(j, "main_ended");
 	rec->disk = get_disk(j);
+	rec->disk_bytes = (uint64_t)get_int(j, "disk_bytes", 0);
 }
 
 int record_parse(const char *json, size_t len, struct hutch_record **ret,

@@ -298,6 +298,9 @@ static int prepare(struct hutch *h, const struct hutch_start_opts *o,
 
 	if (r < 0)
 		return err_set(e, r, "no memory");
+	/* As large as it was, if nothing else is said. */
+	if (g->old && !o->disk && g->old->disk_bytes)
+		rec->disk_bytes = g->old->disk_bytes;
 	memcpy(g->id, rec->id, sizeof(g->id));
 	r = vmdir_make_state(h, d, g->keep, e);
 	r = r < 0 ? r : give_image(o, d, g, e);

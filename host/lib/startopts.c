@@ -146,10 +146,14 @@ int startopts_check(const struct hutch_start_opts *o, bool has_ret,
 		return err_set(e, -EINVAL,
 			       "start: a handle is needed for a name made up "
 			       "or a lifeline");
-	if (o->flags & HUTCH_START_DISK_RAM && !o->image)
+	if ((o->flags & HUTCH_START_DISK_RAM || o->disk) && !o->image)
 		return err_set(e, -EINVAL,
 			       "disk: a VM without an image writes in memory "
 			       "anyhow");
+	if (o->disk && (o->disk < HUTCH_DISK_MIN || o->disk > INT64_MAX))
+		return err_set(e, -EINVAL,
+			       "disk: %llu bytes are not from 1M to 8E",
+			       (unsigned long long)o->disk);
 	if (o->image &&
 	    strv_len(hutch_image_info_of(o->image)->volumes) > DISK_VOLUMES_MAX)
 		return err_set(e, -EINVAL, "the image has more than %d volumes",
@@ -202,6 +206,8 @@ static int fill_image(struct hutch_record *rec,
 {
 	if (!o->image)
 		return 0;
+	if (!(o->flags & HUTCH_START_DISK_RAM))
+		rec->disk_bytes = o->disk ? o->disk : HUTCH_DISK_DEFAULT;
 	rec->disk = o->flags & HUTCH_START_DISK_RAM ? HUTCH_DISK_RAM
 						    : HUTCH_DISK_KEPT;
 	if (record_set(&rec->image, image_name(o->image)) < 0)

@@ -57,7 +57,7 @@ test_disk_is_kept_over_stop_and_start() {
 	expect 0 hutch image rm other
 	image mini '{"Env": ["PATH=/bin"], "Cmd": ["sh"]}'
 	sum=$(tree_sum)
-	expect 0 hutch start v mini
+	expect 0 hutch start --disk 64M v mini
 	expect 0 hutch exec v -- sh -euc '
 		echo changed >>/old/file; chown ann /old/sub; rm /old/doomed
 		mv /old/sub /moved; mkdir /old/sub; touch -t 200001010000 /moved/deep
@@ -65,7 +65,7 @@ test_disk_is_kept_over_stop_and_start() {
 		ln /moved/deep /hard; echo data >/var/lib/hutch/data/file
 		echo synced >/synced; sync /synced'
 	hutch stop v
-	is 'kept' "$(field v disk)" "the disk in the record"
+	is '64M' "$(field v disk)" "the disk in the record"
 	refused 125 'has a disk' hutch start --disk ram v mini
 	refused 125 "disk of VM 'v'" hutch image rm mini
 
@@ -86,6 +86,12 @@ changed
 file hard link sub
 nowhere
 data" "$(sed '/^file$/{N;N;N;s/\n/ /g;}' "$out")" "after the next start"
+	# As large as it was: and so the guest is told, with nothing lost.
+	expect 0 hutch exec v -- sh -c '
+		dd if=/dev/zero of=/big bs=1M count=80 2>&1 | grep -o "No space.*"
+		cat /old/file | head -n 1; rm /big; df -k / | tail -n 1'
+	like "No space left on device of the image overlay +65536 " \
+		"$(tr '\n' ' ' <"$out")" "a disk that is full"
 	# A monitor that is killed: what was synced is there, and the VM starts.
 	expect 0 hutch exec v -- sh -c 'echo more >>/synced; sync /synced'
 	kill -9 "$(field v monitor)"

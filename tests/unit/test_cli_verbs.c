@@ -124,7 +124,8 @@ START_TEST(what_is_for_images_needs_one)
 		"--entrypoint", "cat", "--", "x");
 	REFUSED("--disk is for images: without one all is in memory", "run",
 		"--disk=ram", "--", "x");
-	REFUSED("--disk: 'disk' is not ram", "run", "--disk=disk", "here");
+	REFUSED("--disk: '4k' is too little: a disk needs 1M", "run",
+		"--disk=4k", "here");
 	REFUSED("run needs an image or a command: hutch run IMAGE, or hutch "
 		"run -- COMMAND",
 		"run");

@@ -162,6 +162,7 @@ START_TEST(what_the_image_says_is_on_record)
 	ck_assert_str_eq(rec->image, "a:latest");
 	ck_assert_str_eq(rec->image_id, ID_A);
 	ck_assert_int_eq(rec->disk, HUTCH_DISK_KEPT);
+	ck_assert_uint_eq(rec->disk_bytes, HUTCH_DISK_DEFAULT);
 	ck_assert_str_eq(rec->user, "0");
 	ck_assert_str_eq(rec->workdir, "/work");
 	ck_assert_str_eq(rec->env[0], "PATH=/img");
@@ -177,14 +178,20 @@ END_TEST
 START_TEST(a_disk_is_kept_for_the_next_start)
 {
 	struct hutch_start_opts o;
+	struct hutch_record *rec;
 	struct host_env v;
 
 	begin(&v, &o);
+	o.disk = 5 << 20;
 	ck_assert_msg(start(&v, &o) == 0, "%s", v.e.msg);
 	write_disk(&v, "file");
 	ck_assert_int_eq(hutch_kill(v.h, "web", &v.e), 0);
+	o.disk = 0;
 	ck_assert_msg(start(&v, &o) == 0, "%s", v.e.msg);
 	ck_assert(on_disk(&v, "disk/file"));
+	rec = host_inspect(&v);
+	ck_assert_uint_eq(rec->disk_bytes, 5 << 20);
+	hutch_record_free(rec);
 	ck_assert_int_eq(hutch_kill(v.h, "web", &v.e), 0);
 	ck_assert_int_eq(hutch_rm(v.h, "web", 0, &v.e), 0);
 	ck_assert(!on_disk(&v, ""));
@@ -198,7 +205,7 @@ END_TEST
 
 START_TEST(a_disk_in_memory_leaves_nothing)
 {
-	struct hutch_start_opts o;
+	struct hutch_start_opts o, other;
 	struct hutch_record *rec;
 	struct host_env v;
 
@@ -210,8 +217,13 @@ START_TEST(a_disk_in_memory_leaves_nothing)
 	hutch_record_free(rec);
 	ck_assert(!on_disk(&v, "disk"));
 	host_kill_and_rm(&v);
-	o.image = NULL;
+	o.flags = 0;
+	o.disk = HUTCH_DISK_MIN - 1;
 	ck_assert_int_eq(start(&v, &o), -EINVAL);
+	other = o;
+	other.disk = HUTCH_DISK_MIN;
+	other.image = NULL;
+	ck_assert_int_eq(start(&v, &other), -EINVAL);
 	end(&v, &o);
 }
 END_TEST
