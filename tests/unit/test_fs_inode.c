@@ -685,6 +685,14 @@ START_TEST(file_that_is_shared_alone)
 	ck_assert_str_eq(fk_host_text(&k, "f"), "");
 	ck_assert_int_eq(fk_setxattr(&k, node, "user.a", "1", 1, 0), 0);
 
+	/* No room for an entry is no end of the folder. */
+	ck_assert_int_eq(fk_opendir(&k, ROOT), 0);
+	ck_assert_int_eq(fk_readdir(&k, ROOT, 0, 24, false), -EINVAL);
+	ck_assert_int_eq(fk_readdir(&k, ROOT, 0, 32, false), 0);
+	ck_assert_uint_eq(k.len, 32);
+	ck_assert_int_eq(fk_readdir(&k, ROOT, 3, 0, false), 0);
+	ck_assert_int_eq(fk_releasedir(&k, ROOT, k.fh), 0);
+
 	ck_assert_int_eq(fk_mkdir(&k, ROOT, "d", 0700), -EROFS);
 	ck_assert_int_eq(fk_create(&k, ROOT, "d", O_RDWR, 0700), -EROFS);
 	ck_assert_int_eq(fk_create(&k, ROOT, FS_FILE_NAME, O_RDWR, 0700),

@@ -224,6 +224,7 @@ static int read_stub(struct reader *rd, uint64_t off)
 		struct fs_dirent de;
 		uint8_t room[DIRENT_HEAD + 8];
 	} u;
+	int e = 0;
 
 	for (; off < ARRAY_LEN(names); off++) {
 		u.de.ino = off + 1;
@@ -232,10 +233,11 @@ static int read_stub(struct reader *rd, uint64_t off)
 		u.de.type = off < 2 ? DT_DIR : DT_REG;
 		memcpy(u.room + DIRENT_HEAD, names[off],
 		       strlen(names[off]) + 1);
-		if (put_one(rd, &u.de) <= 0)
+		e = put_one(rd, &u.de);
+		if (e <= 0)
 			break;
 	}
-	return 0;
+	return rd->r->len ? 0 : e;
 }
 
 static int readdir_request(struct fs_req *r, bool plus)
