@@ -550,6 +550,43 @@ START_TEST(fallocate_seek_and_copy_of_what_cannot_be)
 }
 END_TEST
 
+START_TEST(copy_to_what_is_open_to_read_changes_nothing)
+{
+	struct fuse_copy_file_range_in cp = { .len = 1 };
+	struct fs_opts o = fk_usual();
+	struct fuse_attr attr;
+	struct fuse_kit k;
+	uint64_t node, to;
+
+	o.owner = FS_OWNER_MAPPED;
+	fk_init(&k, &o);
+	ck_assert_int_eq(fk_create(&k, ROOT, "f", O_RDWR, 04755), 0);
+	cp.nodeid_out = to = k.entry.nodeid;
+	ck_assert_int_eq(fk_open(&k, to, O_RDONLY), 0);
+	cp.fh_out = k.fh;
+	ck_assert_int_eq(fk_create(&k, ROOT, "g", O_RDWR, 0600), 0);
+	node = k.entry.nodeid;
+	cp.fh_in = k.fh;
+	ck_assert_int_eq(fk_write(&k, node, k.fh, 0, "1", 1), 1);
+	ck_assert_int_eq(fk_op(&k, FUSE_COPY_FILE_RANGE, node, &cp, sizeof(cp),
+			       FK_NO_NAMES),
+			 -EBADF);
+	ck_assert_int_eq(fk_getattr(&k, to, &attr), 0);
+	ck_assert_uint_eq(attr.mode, S_IFREG | 04755);
+	/* Nor is anything copied from what is open to write. */
+	ck_assert_int_eq(fk_open(&k, to, O_RDWR), 0);
+	cp.fh_out = k.fh;
+	ck_assert_int_eq(fk_open(&k, node, O_WRONLY), 0);
+	cp.fh_in = k.fh;
+	ck_assert_int_eq(fk_op(&k, FUSE_COPY_FILE_RANGE, node, &cp, sizeof(cp),
+			       FK_NO_NAMES),
+			 -EBADF);
+	ck_assert_int_eq(fk_getattr(&k, to, &attr), 0);
+	ck_assert_uint_eq(attr.mode, S_IFREG | 04755);
+	fk_done(&k);
+}
+END_TEST
+
 START_TEST(sync_flush_and_statfs)
 {
 	struct fuse_fsync_in fs = { 0 };
@@ -631,5 +668,6 @@ CHECK_MAIN("fs_file", create_writes_and_reads_back, create_of_what_is_there,
 	   write_of_others_clears_setuid, fallocate_clears_setuid,
 	   tmpfile_can_be_linked_or_vanishes,
 	   attributes_of_a_tmpfile_need_no_reading, fallocate_seek_and_copy,
-	   fallocate_seek_and_copy_of_what_cannot_be, sync_flush_and_statfs,
+	   fallocate_seek_and_copy_of_what_cannot_be,
+	   copy_to_what_is_open_to_read_changes_nothing, sync_flush_and_statfs,
 	   getattr_by_handle_of_a_file_that_the_host_removed)

@@ -280,7 +280,12 @@ static ssize_t copy(struct fs_req *r, const struct fuse_copy_file_range_in *in,
 
 	if (e < 0)
 		return e;
-	e = fs_kill_priv(r->s, to->fd);
+	/* Before anything of it changes. */
+	if ((to->flags & O_ACCMODE) == O_RDONLY ||
+	    (from->flags & O_ACCMODE) == O_WRONLY)
+		e = -EBADF;
+	if (e == 0)
+		e = fs_kill_priv(r->s, to->fd);
 	if (e == 0)
 		e = fs_quota_writing(r->s, to->ino, to->fd, in->off_out, &len,
 				     &g);
