@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/falloc.h>
+#include <pthread.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -587,6 +589,46 @@ START_TEST(copy_to_what_is_open_to_read_changes_nothing)
 }
 END_TEST
 
+/* The signal that a lease is wanted back comes here. */
+static void *give_up_lease(void *arg)
+{
+	const int *fd = arg;
+	sigset_t set;
+	int sig;
+
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGRTMIN);
+	bug_on(sigwait(&set, &sig) != 0);
+	bug_on(fcntl(*fd, F_SETLEASE, F_UNLCK) < 0);
+	return NULL;
+}
+
+START_TEST(lease_of_the_host_is_waited_for)
+{
+	struct fuse_kit k;
+	uint64_t node;
+	sigset_t set;
+	pthread_t t;
+	int fd;
+
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGRTMIN);
+	ck_assert_int_eq(pthread_sigmask(SIG_BLOCK, &set, NULL), 0);
+	fk_init(&k, NULL);
+	fk_host_file(&k, "f", "1");
+	node = fk_at(&k, "f");
+	fd = openat(k.fd, "f", O_RDWR | O_CLOEXEC);
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(fcntl(fd, F_SETSIG, SIGRTMIN), 0);
+	ck_assert_int_eq(fcntl(fd, F_SETLEASE, F_WRLCK), 0);
+	ck_assert_int_eq(pthread_create(&t, NULL, give_up_lease, &fd), 0);
+	ck_assert_int_eq(fk_open(&k, node, O_RDWR), 0);
+	ck_assert_int_eq(pthread_join(t, NULL), 0);
+	base_closep(&fd);
+	fk_done(&k);
+}
+END_TEST
+
 START_TEST(sync_flush_and_statfs)
 {
 	struct fuse_fsync_in fs = { 0 };
@@ -669,5 +711,6 @@ CHECK_MAIN("fs_file", create_writes_and_reads_back, create_of_what_is_there,
 	   tmpfile_can_be_linked_or_vanishes,
 	   attributes_of_a_tmpfile_need_no_reading, fallocate_seek_and_copy,
 	   fallocate_seek_and_copy_of_what_cannot_be,
-	   copy_to_what_is_open_to_read_changes_nothing, sync_flush_and_statfs,
+	   copy_to_what_is_open_to_read_changes_nothing,
+	   lease_of_the_host_is_waited_for, sync_flush_and_statfs,
 	   getattr_by_handle_of_a_file_that_the_host_removed)

@@ -2,6 +2,7 @@
 /* vmm/fs/walk.c - paths and the walk itself; see walk.h */
 #include <errno.h>
 #include <linux/openat2.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 
@@ -196,6 +197,33 @@ static int check_type(int fd, const struct fs_inode *ino)
 	return (st.stx_mode & S_IFMT) == ino->type ? 0 : -ESTALE;
 }
 
+/*
+ * Somebody on the host has a lease on the file, and was just told to give it
+ * up.  Until he does, or the host's lease-break-time is over, one may wait: for
+ * a regular file, that is, which only a descriptor is sure to be.
+ */
+static int open_leased(struct fs_server *s, const struct fs_path *path,
+		       int flags)
+{
+	struct open_how how = { .flags = (unsigned int)flags | O_CLOEXEC };
+	auto_fd int fd = fs_open_path(s, path, O_PATH, 0);
+	struct statx st = { 0 };
+	char number[16];
+	long r;
+
+	if (fd < 0)
+		return fd;
+	if (s->self_fd < 0 ||
+	    statx(fd, "", AT_EMPTY_PATH, STATX_TYPE, &st) < 0 ||
+	    !S_ISREG(st.stx_mode))
+		return -EAGAIN;
+	(void)snprintf(number, sizeof(number), "%d", fd);
+	do {
+		r = syscall(SYS_openat2, s->self_fd, number, &how, sizeof(how));
+	} while (r < 0 && errno == EINTR);
+	return r < 0 ? -errno : (int)r;
+}
+
 static int walk_one(struct fs_server *s, const struct fs_inode *ino,
 		    unsigned int which, int flags)
 {
@@ -207,6 +235,8 @@ static int walk_one(struct fs_server *s, const struct fs_inode *ino,
 	if (r < 0)
 		return r;
 	fd = fs_open_path(s, &path, flags, 0);
+	if (fd == -EAGAIN && !(flags & O_PATH))
+		fd = open_leased(s, &path, flags);
 	fs_path_done(&path);
 	if (fd < 0)
 		return fd;
