@@ -104,11 +104,49 @@ static int know(struct fs_server *s, struct fs_inode *dir, const char *name,
 		fs_inode_drop(s, ino);
 		return r;
 	}
-	if (ino->names)
-		fs_inode_unpin(s, ino); /* there is a way to it again */
 	ino->nlookup++;
 	*ret = ino;
 	return 0;
+}
+
+/*
+ * There is a way to it again, unless the name was removed after it was found,
+ * by a request that was quicker than ours to say so.
+ */
+static void look_again(struct fs_server *s, struct fs_inode *dir,
+		       const char *name, struct fs_inode *ino)
+{
+	struct fs_ident ident;
+	struct fs_path path;
+	int fd = -1, r = fs_path_of(s, dir, 0, name, &path);
+
+	if (r == 0) {
+		fd = fs_open_path(s, &path, O_PATH, 0);
+		fs_path_done(&path);
+		r = fd < 0 ? fd : fs_ident_get(s, fd, "", &ident);
+	}
+	base_closep(&fd);
+	fs_lock(s);
+	if (r < 0 || !fs_inode_is(ino, &ident))
+		fs_inode_gone(s, ino, dir, name);
+	ino->holds--;
+	fs_inode_named(s, ino);
+	fs_unlock(s);
+}
+
+/* The lock is held: as fs_inode_drop(), but look again first if need be. */
+static void drop_named(struct fs_server *s, struct fs_inode *dir,
+		       const char *name, struct fs_inode *ino)
+{
+	bool again = ino->pinned;
+
+	if (again) {
+		ino->holds++;
+		fs_unlock(s);
+		look_again(s, dir, name, ino);
+		fs_lock(s);
+	}
+	fs_inode_drop(s, ino);
 }
 
 int fs_entry_know(struct fs_server *s, struct fs_inode *dir, const char *name,
@@ -164,7 +202,7 @@ static int keep(struct fs_server *s, struct fs_inode *dir, const char *name,
 		fs_entry_fill(s, ino, &f->st, ret);
 		(void)fs_inode_lend_fd(s, ino, take_fd(&f->fd), f->real);
 		fs_inode_unuse_fd(s, ino);
-		fs_inode_drop(s, ino);
+		drop_named(s, dir, name, ino);
 	}
 	fs_unlock(s);
 	return r;
@@ -216,7 +254,7 @@ int fs_entry_list(struct fs_server *s, struct fs_inode *dir, int dir_fd,
 	r = know(s, dir, name, &ident, st.stx_mode, &ino);
 	if (r == 0) {
 		fs_entry_fill(s, ino, &st, ret);
-		fs_inode_drop(s, ino);
+		drop_named(s, dir, name, ino);
 	}
 	fs_unlock(s);
 	return r;

@@ -46,7 +46,8 @@ struct fs_name {
  * @refs:	All others who refer to it
  * @type:	S_IFMT bits on the host, which never change
  * @stub:	The folder made up for a shared file
- * @pinned:	@fd is the only way to it, and stays
+ * @pinned:	@fd stays, as it is the only way to it, or may soon be
+ * @holds:	Requests that remove a name of it, or are not sure of one
  * @fd:		Descriptor, or -1; an O_PATH one if @fd_real is false
  * @fd_access:	O_RDONLY, O_WRONLY or O_RDWR, if @fd_real
  * @fd_users:	Requests that use @fd
@@ -73,6 +74,7 @@ struct fs_inode {
 	bool pinned;
 	bool fd_real;
 	bool doomed;
+	unsigned int holds;
 	int fd;
 	int fd_access;
 	unsigned int fd_users;
@@ -158,7 +160,9 @@ MUST_CHECK int fs_inode_pin(struct fs_server *s, struct fs_inode *ino);
  */
 void fs_inode_inherit(struct fs_server *s, struct fs_inode *ino, int *fd,
 		      int access);
-void fs_inode_unpin(struct fs_server *s, struct fs_inode *ino);
+
+/** fs_inode_named() - Unpin @ino, if it has a name that nobody is removing */
+void fs_inode_named(struct fs_server *s, struct fs_inode *ino);
 
 /** fs_fds_room() - Whether one more may be open for long, and room for it */
 bool fs_fds_room(struct fs_server *s);

@@ -154,9 +154,9 @@ void fs_inode_inherit(struct fs_server *s, struct fs_inode *ino, int *fd,
 	fs_inode_unuse_fd(s, ino);
 }
 
-void fs_inode_unpin(struct fs_server *s, struct fs_inode *ino)
+void fs_inode_named(struct fs_server *s, struct fs_inode *ino)
 {
-	if (!ino->pinned)
+	if (!ino->pinned || !ino->names || ino->holds)
 		return;
 	ino->pinned = false;
 	s->n_pinned--;

@@ -4,8 +4,10 @@
  *
  * How it works.  The guest may go on using a file whose last name it removed.
  * So before a name goes, what it stands for is looked at, and if the guest
- * knows it by no other name and does not have it open, its descriptor is
- * pinned.  If the name stays after all the pin goes.
+ * knows it, its descriptor is pinned; one that it has open is referred to, and
+ * leaves its descriptor to the inode if it is closed meanwhile.  When the name
+ * is gone, and nobody else is about to remove another, the pin goes again if
+ * there is a name left.
  */
 #include <errno.h>
 #include <linux/fs.h>
@@ -110,13 +112,17 @@ static int look(struct fs_server *s, struct place *p)
 	return s->quota.on ? learn(s, p, &ident) : 0;
 }
 
-/* The lock is held: whether @p's name is all that leads to its inode. */
-static bool last_way(const struct place *p)
+/* The lock is held. Return: whether there is one that is open, to hold on to */
+static bool use_handle(struct place *p)
 {
-	const struct fs_inode *ino = p->at.ino;
+	const struct list *handles = &p->at.ino->handles;
 
-	return !ino->pinned && ino->nlookup && list_empty(&ino->handles) &&
-	       !(ino->names && ino->names->next);
+	if (list_empty(handles))
+		return false;
+	p->at.h = list_entry(handles->next, struct fs_handle, link);
+	p->at.h->refs++;
+	p->at.fd = p->at.h->fd;
+	return true;
 }
 
 static int pin(struct fs_server *s, struct place *p)
@@ -128,7 +134,7 @@ static int pin(struct fs_server *s, struct place *p)
 	if (!ino)
 		return 0;
 	fs_lock(s);
-	needed = last_way(p);
+	needed = ino->nlookup && !use_handle(p);
 	fs_unlock(s);
 	if (!needed)
 		return 0;
@@ -141,10 +147,10 @@ static int pin(struct fs_server *s, struct place *p)
 	if (!p->at.shared)
 		return 0;
 	fs_lock(s);
-	if (!ino->pinned) {
-		r = fs_inode_pin(s, ino);
-		p->pinned = r == 0;
-	}
+	r = fs_inode_pin(s, ino);
+	p->pinned = r == 0;
+	if (p->pinned)
+		ino->holds++;
 	fs_unlock(s);
 	return r;
 }
@@ -161,8 +167,11 @@ static void settle(struct fs_server *s, struct place *p, bool gone)
 	fs_lock(s);
 	if (gone)
 		fs_inode_gone(s, ino, p->dir, p->name);
-	if (p->pinned && (!gone || ino->names))
-		fs_inode_unpin(s, ino);
+	if (p->pinned) {
+		ino->holds--;
+		p->pinned = false;
+	}
+	fs_inode_named(s, ino);
 	fs_unlock(s);
 }
 
