@@ -30,8 +30,8 @@ int hutch_image_ref_ok(const char *name)
 
 /* ---- Making ---- */
 
-static int check_name(const char *name, char ret[HUTCH_IMAGE_REF_MAX + 1],
-		      struct err *e)
+int image_check_name(const char *name, char ret[HUTCH_IMAGE_REF_MAX + 1],
+		     struct err *e)
 {
 	struct imageref ref;
 	int r;
@@ -65,8 +65,8 @@ static int open_source(const char *path, struct err *e)
 }
 
 /* What has been made is looked at for who wants to know. */
-static int give(const struct imagestore *s, const char *id,
-		struct hutch_image_info **ret, struct err *e)
+int image_give(const struct imagestore *s, const char *id,
+	       struct hutch_image_info **ret, struct err *e)
 {
 	return ret ? imagestore_info(s, id, ret, e) : 0;
 }
@@ -82,7 +82,7 @@ int hutch_image_import(struct hutch *h,
 	auto_fd int src = -1;
 	int r = opts_take(&o, sizeof(o), opts, opts->size, err_of(e));
 
-	r = r < 0 ? r : check_name(o.name, name, err_of(e));
+	r = r < 0 ? r : image_check_name(o.name, name, err_of(e));
 	if (r < 0)
 		return r;
 	src = open_source(o.path, err_of(e));
@@ -96,7 +96,7 @@ int hutch_image_import(struct hutch *h,
 	w.progress_arg = o.progress_arg;
 	r = image_store(h, &s, err_of(e));
 	r = r < 0 ? r : imagework_run(h, &s, &w, id, err_of(e));
-	return r < 0 ? r : give(&s, id, ret, err_of(e));
+	return r < 0 ? r : image_give(&s, id, ret, err_of(e));
 }
 
 /* ---- Pulling ---- */
@@ -192,7 +192,7 @@ int hutch_image_pull(struct hutch *h, const struct hutch_image_pull_opts *opts,
 	w.progress_arg = o.progress_arg;
 	r = image_store(h, &s, err_of(e));
 	r = r < 0 ? r : imagework_run(h, &s, &w, id, err_of(e));
-	return r < 0 ? r : give(&s, id, ret, err_of(e));
+	return r < 0 ? r : image_give(&s, id, ret, err_of(e));
 }
 
 /* ---- Looking ---- */

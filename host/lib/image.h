@@ -12,6 +12,15 @@
 MUST_CHECK int image_store(struct hutch *h, struct imagestore *ret,
 			   struct err *e);
 
+/** image_check_name() - What an image is to be called, as it is written */
+MUST_CHECK int image_check_name(const char *name,
+				char ret[HUTCH_IMAGE_REF_MAX + 1],
+				struct err *e);
+
+/** image_give() - hutch_image_import()'s @ret, which may be NULL */
+MUST_CHECK int image_give(const struct imagestore *s, const char *id,
+			  struct hutch_image_info **ret, struct err *e);
+
 /** image_name() - The name it was found by, or its id; lives as long as @img */
 const char *image_name(const struct hutch_image *img);
 
