@@ -56,6 +56,12 @@ _hutch_image() {
 		compopt -o filenames
 		mapfile -t COMPREPLY < <(compgen -f -- "$2")
 		;;
+	build)
+		[ "$3" -eq 1 ] || return 0
+		compopt -o filenames
+		mapfile -t COMPREPLY < <(compgen -W "debian node" -- "$2"
+			compgen -f -- "$2")
+		;;
 	inspect | show | rm | remove)
 		# A colon parts words for bash: only ids are sure to come whole.
 		mapfile -t COMPREPLY < <(compgen -W \

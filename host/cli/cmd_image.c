@@ -115,19 +115,16 @@ static int cmd_image(struct cli *c, const void *opts, const struct opt_words *w)
 }
 
 static const struct verb *const subs[] = {
-	&verb_image_pull,
-	&verb_image_import,
-	&verb_image_list,
-	&verb_image_inspect,
-	&verb_image_rm,
-	&verb_image_prune,
-	NULL,
+	&verb_image_pull,    &verb_image_import,
+	&verb_image_build,   &verb_image_list,
+	&verb_image_inspect, &verb_image_rm,
+	&verb_image_prune,   NULL,
 };
 
 const struct verb verb_image = {
 	.name = "image",
 	.args = "VERB [OPTIONS] ...",
-	.summary = "take in, list and remove images",
+	.summary = "take in, build, list and remove images",
 	.help = "Keeps images: roots, with what is to run in them. An image "
 		"has any number of\nnames, HOST/PATH:TAG as with Docker, and "
 		"an id, of which the first digits will\ndo. hutch help image "

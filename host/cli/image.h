@@ -7,6 +7,7 @@
 
 #define IMAGE_SHORTID 12
 
+extern const struct verb verb_image_build;
 extern const struct verb verb_image_import;
 extern const struct verb verb_image_inspect;
 extern const struct verb verb_image_list;

@@ -32,6 +32,18 @@ static void lines(const char *key, const char *const *v)
 		line(key, *v);
 }
 
+/* Too many for people; --json has them. */
+static void count(const char *key, const char *const *v)
+{
+	char n[SHOW_MAX];
+	size_t i = 0;
+
+	while (v && v[i])
+		i++;
+	(void)snprintf(n, sizeof(n), "%zu", i);
+	line(key, v ? n : NULL);
+}
+
 static void command_line(const char *key, const char *const *argv)
 {
 	AUTO_FREE char *text = argv ? text_join(argv) : NULL;
@@ -62,6 +74,7 @@ static void print_image(const struct hutch_image_info *i)
 	line("stop-signal", i->stop_signal);
 	lines("volume", i->volumes);
 	lines("label", i->labels);
+	count("packages", i->packages);
 }
 
 static int print_images(const struct cli *c,

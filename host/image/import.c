@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 
 #include "common/io.h"
+#include "host/image/dpkg.h"
 #include "host/image/import.h"
 #include "host/image/oci.h"
 #include "host/image/sha.h"
@@ -23,10 +24,14 @@
 
 #define SPOOL "spool" /* in the stage: what came through a pipe */
 
-/** struct import - One import */
+/**
+ * struct import - One import
+ * @config:	Of what was built: the "config" of its configuration; or NULL
+ */
 struct import {
 	const struct make_opts *o;
 	const char *pick;
+	const char *config;
 	struct make m;
 	char id[HUTCH_IMAGE_ID_LEN + 1];
 };
@@ -205,19 +210,34 @@ static int from_saved(struct import *im, const struct source *s, struct err *e)
 
 /* ---- A plain root ---- */
 
+/* What was built has a list of what it was built of. */
+static int add_packages(const struct import *im, struct hutch_image_info *info,
+			struct err *e)
+{
+	const struct source s = { .fd = im->m.tree_fd, .mapped = true };
+	auto_free char *status = NULL;
+	size_t len = 0;
+	int r = source_read(&s, DPKG_STATUS, &status, &len, e);
+
+	r = r < 0 ? r : dpkg_list(status, len, &info->packages, e);
+	return r < 0 ? err_wrap(e, r, DPKG_STATUS) : 0;
+}
+
 /* It has no configuration, so it gets one, of which its id is made. */
 static int from_root(struct import *im, const char *plain, struct err *e)
 {
 	AUTO(imageinfo_freep) struct hutch_image_info *info = NULL;
-	char doc[400];
-	int n = snprintf(doc, sizeof(doc),
-			 "{\"architecture\":\"%s\",\"config\":{},"
-			 "\"os\":\"linux\",\"rootfs\":{\"diff_ids\":"
-			 "[\"sha256:%s\"],\"type\":\"layers\"}}",
-			 oci_arch(), plain);
-	int r;
+	auto_free char *doc = NULL;
+	int r, n = asprintf(&doc,
+			    "{\"architecture\":\"%s\",\"config\":%s,"
+			    "\"os\":\"linux\",\"rootfs\":{\"diff_ids\":"
+			    "[\"sha256:%s\"],\"type\":\"layers\"}}",
+			    oci_arch(), im->config ? im->config : "{}", plain);
 
-	bug_on(n < 0 || (size_t)n >= sizeof(doc));
+	if (n < 0) {
+		doc = NULL;
+		return err_set(e, -ENOMEM, "no memory");
+	}
 	if (im->pick)
 		return err_set(e, -ENOENT,
 			       "it is a plain root: there are no images in it "
@@ -228,6 +248,8 @@ static int from_root(struct import *im, const char *plain, struct err *e)
 	r = r < 0 ? r : know_id(im, doc, (size_t)n, info, e);
 	if (r == 1)
 		return make_name(im->o, im->id, e);
+	if (r == 0 && im->config)
+		r = add_packages(im, info, e);
 	return r < 0 ? r : make_commit(&im->m, info, e);
 }
 
@@ -273,8 +295,8 @@ static int from_file(struct import *im, int fd, struct err *e)
 
 	if (r < 0)
 		return r;
-	layout = is_layout(&s);
-	saved = !layout && is_saved(&s);
+	layout = !im->config && is_layout(&s);
+	saved = !im->config && !layout && is_saved(&s);
 	if (!layout && !saved)
 		return from_root(im, res.plain, e);
 	outer = fcntl(im->m.tree_fd, F_DUPFD_CLOEXEC, 3);
@@ -344,16 +366,31 @@ static int from_any(struct import *im, int fd, struct err *e)
 	return err_set(e, -EINVAL, "it is neither a file nor a folder");
 }
 
+static int run(struct import *im, int src_fd,
+	       char ret_id[HUTCH_IMAGE_ID_LEN + 1], struct err *e)
+{
+	int r = make_begin(im->o, &im->m, e);
+
+	r = r < 0 ? r : from_any(im, src_fd, e);
+	make_end(&im->m);
+	if (r < 0)
+		return r;
+	memcpy(ret_id, im->id, sizeof(im->id));
+	return 0;
+}
+
 int import_run(const struct make_opts *o, int src_fd, const char *pick,
 	       char ret_id[HUTCH_IMAGE_ID_LEN + 1], struct err *e)
 {
 	struct import im = { .o = o, .pick = pick };
-	int r = make_begin(o, &im.m, e);
 
-	r = r < 0 ? r : from_any(&im, src_fd, e);
-	make_end(&im.m);
-	if (r < 0)
-		return r;
-	memcpy(ret_id, im.id, sizeof(im.id));
-	return 0;
+	return run(&im, src_fd, ret_id, e);
+}
+
+int import_build(const struct make_opts *o, int src_fd, const char *config,
+		 char ret_id[HUTCH_IMAGE_ID_LEN + 1], struct err *e)
+{
+	struct import im = { .o = o, .config = config };
+
+	return run(&im, src_fd, ret_id, e);
 }

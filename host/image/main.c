@@ -25,6 +25,7 @@ struct args {
 	const char *verb;
 	const char *name;
 	const char *pick;
+	const char *config;
 	int store_fd;
 	int report_fd;
 	int src_fd;
@@ -92,6 +93,8 @@ static bool read_word(const char *word, struct args *a)
 		return (a->name = eq + 1) != NULL;
 	if (len == 4 && memcmp(word, "pick", 4) == 0)
 		return (a->pick = eq + 1) != NULL;
+	if (len == 6 && memcmp(word, "config", 6) == 0)
+		return (a->config = eq + 1) != NULL;
 	return false;
 }
 
@@ -150,6 +153,8 @@ static int work(const struct args *a, const struct report *rp,
 	imagestore_sweep(store);
 	if (strcmp(a->verb, "import") == 0)
 		return import_run(&o, a->src_fd, a->pick, id, e);
+	if (strcmp(a->verb, "build") == 0 && a->config)
+		return import_build(&o, a->src_fd, a->config, id, e);
 	if (strcmp(a->verb, "pull") == 0)
 		return do_pull(a, &o, id, e);
 	return err_set(e, -EINVAL, "hutch-image cannot '%s'", a->verb);

@@ -269,6 +269,9 @@ static const struct place places[] = {
 			      ADVICE_BUILD },
 	[HUTCH_PATH_IMAGE] = { "hutch-image", "host/image/hutch-image",
 			       ADVICE_BUILD },
+	[HUTCH_PATH_RECIPES] = { "recipes", "images/recipes", ADVICE_BUILD },
+	[HUTCH_PATH_BUILD] = { "build-debian", "images/build-debian",
+			       ADVICE_BUILD },
 };
 
 /* The folder of the running program, with no trailing slash. */
@@ -386,6 +389,8 @@ int dirs_find(const struct hutch *h, int what, const char *given, char **ret,
 	case HUTCH_PATH_AGENT:
 	case HUTCH_PATH_ROOT:
 	case HUTCH_PATH_IMAGE:
+	case HUTCH_PATH_RECIPES:
+	case HUTCH_PATH_BUILD:
 		return find_program(h, &places[what], ret, e);
 	case HUTCH_PATH_KERNEL:
 		return find_kernel(h, given, ret, e);

@@ -146,9 +146,11 @@ enum hutch_path {
 	HUTCH_PATH_KEEPER,
 	HUTCH_PATH_VMM,
 	HUTCH_PATH_AGENT,
-	HUTCH_PATH_ROOT,   /* the built-in root, a cpio archive */
-	HUTCH_PATH_KERNEL, /* $HUTCH_KERNEL or <data>/kernel/vmlinux */
-	HUTCH_PATH_IMAGE   /* hutch-image, which makes images */
+	HUTCH_PATH_ROOT,    /* the built-in root, a cpio archive */
+	HUTCH_PATH_KERNEL,  /* $HUTCH_KERNEL or <data>/kernel/vmlinux */
+	HUTCH_PATH_IMAGE,   /* hutch-image, which makes images */
+	HUTCH_PATH_RECIPES, /* folder: what hutch_image_build() can build */
+	HUTCH_PATH_BUILD    /* the shell script by which it does */
 };
 
 /**
@@ -1251,6 +1253,8 @@ HUTCH_API void hutch_logs_close(struct hutch_logs *l);
  * @labels:	"KEY=VALUE", sorted
  * @damaged:	NULL; else a sentence: what is on record cannot be read, and only
  *		@id and @names are set
+ * @packages:	"NAME:ARCH=VERSION" as apt has them, sorted; NULL of what was
+ *		not built here
  *
  * All but @id, @created_ns, @bytes and @entries is the image's own word.  Made
  * by the library, which may add fields at the end.
@@ -1274,6 +1278,7 @@ struct hutch_image_info {
 	const char *const *volumes;
 	const char *const *labels;
 	const char *damaged;
+	const char *const *packages;
 };
 
 /** enum hutch_image_step - What is being done */
@@ -1389,6 +1394,58 @@ HUTCH_API int hutch_image_pull(struct hutch *h,
 			       const struct hutch_image_pull_opts *opts,
 			       struct hutch_image_info **ret,
 			       struct hutch_err *e);
+
+/**
+ * struct hutch_image_build_opts - An image to be, from packages
+ * @size:	sizeof(struct hutch_image_build_opts)
+ * @recipe:	The name of one of hutch's, or the path of a file, which has a '/'
+ *		in it: docs/images.md
+ * @name:	As for hutch_image_import(); NULL: the recipe's own
+ * @suite:	Of Debian; NULL: the recipe's
+ * @include:	More packages, each "NAME[=VERSION]" or several with ',' between;
+ *		ends in NULL; or NULL
+ * @mirrors:	URLs, or lines of sources.list that begin with "deb "; ends in
+ *		NULL; or NULL: those that mmdebstrap has for the suite
+ * @log_fd:	Standard error of mmdebstrap, if that is a terminal; else the end
+ *		of what it said is written there when it fails.  -1: nowhere
+ * @progress:	As for hutch_image_import(), as all that follows
+ */
+struct hutch_image_build_opts {
+	size_t size;
+	const char *recipe;
+	const char *name;
+	const char *suite;
+	const char *const *include;
+	const char *const *mirrors;
+	hutch_image_progress_fn progress;
+	void *progress_arg;
+	uint64_t max_bytes;
+	uint64_t max_entries;
+	int log_fd;
+};
+
+/* clang-format off */
+#define HUTCH_IMAGE_BUILD_OPTS_INIT                                       \
+	{                                                                 \
+		sizeof(struct hutch_image_build_opts), NULL, NULL, NULL,  \
+			NULL, NULL, NULL, NULL, 0, 0, -1                  \
+	}
+/* clang-format on */
+
+/**
+ * hutch_image_build() - Make an image of Debian's packages
+ * @ret:	As for hutch_image_import()
+ *
+ * By mmdebstrap, in namespaces of its own; it ends with the calling thread.  The
+ * same package lists make the same image.  Blocks, for a minute or so.
+ *
+ * Return: as hutch_image_import(); -ENOENT if there is no such recipe, or
+ *         mmdebstrap is not installed; -EIO if that fails
+ */
+HUTCH_API int hutch_image_build(struct hutch *h,
+				const struct hutch_image_build_opts *opts,
+				struct hutch_image_info **ret,
+				struct hutch_err *e);
 
 /** hutch_image_ref_ok() - 1 if an image can be called @name, else 0 */
 HUTCH_API int hutch_image_ref_ok(const char *name);

@@ -48,6 +48,7 @@ void hutch_image_info_free(struct hutch_image_info *i)
 	record_drop_list(i->cmd);
 	record_drop_list(i->volumes);
 	record_drop_list(i->labels);
+	record_drop_list(i->packages);
 	free(i);
 }
 
@@ -100,6 +101,7 @@ static json_t *info_to_json(const struct hutch_image_info *i)
 	PUT("stop_signal", json_string(i->stop_signal));
 	PUT("volumes", jsontext_list(i->volumes ? i->volumes : none));
 	PUT("labels", put_labels(i->labels));
+	PUT("packages", jsontext_list(i->packages));
 #undef PUT
 	if (r == 0)
 		return j;
@@ -251,7 +253,7 @@ static int get_lists(const json_t *j, struct hutch_image_info *i)
 	} all[] = {
 		{ "layers", &i->layers },   { "env", &i->env },
 		{ "cmd", &i->cmd },         { "entrypoint", &i->entrypoint },
-		{ "volumes", &i->volumes },
+		{ "volumes", &i->volumes }, { "packages", &i->packages },
 	};
 	int r = imageinfo_labels(json_object_get(j, "labels"), &i->labels);
 

@@ -182,6 +182,8 @@ static int make_words(const struct imagework *w, const char *path, int store,
 	r = r < 0 ? r : add_word(ret, "pull=%u,%u", w->secret, w->idle_s);
 	if (r == 0 && w->pick)
 		r = add_word(ret, "pick=%s", w->pick);
+	if (r == 0 && w->config)
+		r = add_word(ret, "config=%s", w->config);
 	return r;
 }
 

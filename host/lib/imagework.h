@@ -30,12 +30,13 @@ struct imagestore;
 
 /**
  * struct imagework - What hutch-image is to do
- * @verb:	"import" or "pull"
+ * @verb:	"import", "build" or "pull"
  * @name:	As imageref_text() writes it
  * @pick:	Or NULL
  * @src_fd:	What is imported; for pull, what has credentials; -1: none
  * @secret:	Of pull: enum pull_secret, as in host/image/pull.h
  * @idle_s:	Of pull
+ * @config:	Of build: the image's "config" as JSON; or NULL
  */
 struct imagework {
 	const char *verb;
@@ -44,6 +45,7 @@ struct imagework {
 	int src_fd;
 	unsigned int secret;
 	unsigned int idle_s;
+	const char *config;
 	uint64_t max_bytes;
 	uint64_t max_entries;
 	hutch_image_progress_fn progress;

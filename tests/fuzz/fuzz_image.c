@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "host/image/auth.h"
+#include "host/image/dpkg.h"
 #include "host/image/oci.h"
 #include "host/lib/imageinfo.h"
 #include "host/lib/imageref.h"
@@ -141,6 +142,23 @@ static void try_secrets(const char *s, size_t len)
 		bug_on(!token[0] || strchr(token, ' ') || strchr(token, '\n'));
 }
 
+static void try_dpkg(const char *s, size_t len)
+{
+	const char *const *list = NULL;
+	struct err e = { 0 };
+
+	if (dpkg_list(s, len, &list, &e) < 0) {
+		bug_on(list || !e.msg[0]);
+		return;
+	}
+	for (size_t i = 0; list[i]; i++) {
+		bug_on(!strchr(list[i], ':') || !strchr(list[i], '='));
+		bug_on(!imagework_clean(list[i]) || strchr(list[i], ' '));
+		bug_on(i && strcmp(list[i - 1], list[i]) > 0);
+	}
+	record_drop_list(list);
+}
+
 static void try_line(char *s)
 {
 	static const struct imagework w;
@@ -187,6 +205,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		break;
 	case 't':
 		try_secrets((const char *)data + 1, len - 1);
+		break;
+	case 'd':
+		try_dpkg((const char *)data + 1, len - 1);
 		break;
 	case 'l':
 		try_line(s);

@@ -59,6 +59,21 @@ int hutch_image_import(struct hutch *h, const struct hutch_image_import_opts *o,
 			    (unsigned long long)o->max_entries);
 }
 
+int hutch_image_build(struct hutch *h, const struct hutch_image_build_opts *o,
+		      struct hutch_image_info **ret, struct hutch_err *e)
+{
+	const char *const none[] = { "-", "-", NULL };
+	const char *const *in = o->include ? o->include : none;
+	const char *const *from = o->mirrors ? o->mirrors : none;
+
+	*ret = &image;
+	return fake_vm_call(e, "build %s %s %s %s %s %s %d %llu %llu\n",
+			    o->recipe, o->name, o->suite ? o->suite : "-",
+			    in[0], in[1] ? in[1] : "-", from[0], o->log_fd,
+			    (unsigned long long)o->max_bytes,
+			    (unsigned long long)o->max_entries);
+}
+
 int hutch_image_pull(struct hutch *h, const struct hutch_image_pull_opts *o,
 		     struct hutch_image_info **ret, struct hutch_err *e)
 {

@@ -63,6 +63,26 @@ START_TEST(pull_passes_on_what_it_was_told)
 }
 END_TEST
 
+START_TEST(build_passes_on_what_it_was_told)
+{
+	fake_vm_set(&nothing);
+	ck_assert_int_eq(fake_vm_cli("image", "build", "debian", NULL), 0);
+	ck_assert_str_eq(fake_vm_calls(),
+			 "build debian debian - - - - 2 0 0\n");
+	ck_assert_str_eq(fake_vm_out(), "debian\n");
+	ck_assert_int_eq(fake_vm_cli("image", "build", "./a/mine", "--suite=s",
+				     "--include", "a,b", "--include=c",
+				     "--mirror=http://m", "--max-size=1K",
+				     "--max-files=7", NULL),
+			 0);
+	ck_assert_str_eq(fake_vm_calls(),
+			 "build ./a/mine mine s a,b c http://m 2 1024 7\n");
+	ck_assert_int_eq(fake_vm_cli("image", "build", "debian", "a:1", NULL),
+			 0);
+	ck_assert_str_eq(fake_vm_calls(), "build debian a:1 - - - - 2 0 0\n");
+}
+END_TEST
+
 START_TEST(what_makes_no_sense_is_refused)
 {
 	fake_vm_set(&nothing);
@@ -148,6 +168,6 @@ START_TEST(help_tells_of_each)
 END_TEST
 
 CHECK_MAIN("cli_image", import_passes_on_what_it_was_told,
-	   pull_passes_on_what_it_was_told, what_makes_no_sense_is_refused,
-	   list_and_inspect_show_it, rm_and_prune_say_what_is_gone,
-	   help_tells_of_each)
+	   build_passes_on_what_it_was_told, pull_passes_on_what_it_was_told,
+	   what_makes_no_sense_is_refused, list_and_inspect_show_it,
+	   rm_and_prune_say_what_is_gone, help_tells_of_each)
