@@ -50,6 +50,30 @@ lab_programs() {
 		hutch_once "$cache/lab/lock" lab_make_programs "$lab_bin" >&2
 }
 
+lab_make_images_disk() {
+	local dir=$1 new=$1/disk.$BASHPID size
+
+	[ ! -e "$dir/disk" ] || return 0
+	# Room for what tests add, which the file does not take.
+	size=$(du -sm "$dir/root" | cut -f1)
+	rm -rf "$new"
+	mkdir "$new"
+	mkfs.ext4 -q -F -O ^has_journal \
+		-E "root_owner=$uid:$gid,lazy_itable_init=1,nodiscard" \
+		-d "$dir/root" "$new/disk" $((size * 2 + 4096))M >/dev/null || {
+		rm -rf "$new"
+		hutch_die "cannot make a disk of the images in '$dir'"
+	}
+	mv "$new/disk" "$dir/disk"
+	rmdir "$new"
+}
+
+# lab_images_disk DIR: see that there is DIR/disk, an ext4 of its store.
+lab_images_disk() {
+	[ -e "$1/disk" ] ||
+		hutch_once "$cache/lab/images.lock" lab_make_images_disk "$1"
+}
+
 # The kernel that Debian's own meta package names at present.
 lab_kernel_package() {
 	local version

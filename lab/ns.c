@@ -91,6 +91,7 @@ struct held {
 	int tree;
 	int cache;
 	int scratch;
+	int images; /* -1: none */
 };
 
 /* Links as they are, folders read-only, but for devices and /sys. */
@@ -240,6 +241,8 @@ static int settle(struct world *w)
 		return -1;
 	if (stat("/dev/kvm", &kvm) == 0)
 		w->kvm_gid = kvm.st_gid;
+	if (world_link_images(w) < 0)
+		return -1;
 	if (getuid())
 		return 0;
 	if (world_mkdirs("/run/user/0", 0700) < 0 ||
@@ -255,7 +258,8 @@ static int make_root(struct world *w)
 {
 	const char *tree = w->s[WORLD_TREE], *cache = w->s[WORLD_CACHE];
 	bool inside = strncmp(tree, cache, strlen(cache)) == 0;
-	struct held h = { 0 };
+	const char *images = w->s[WORLD_IMAGES];
+	struct held h = { .images = -1 };
 	int r;
 
 	if (mount(NULL, "/", NULL, PRIVATE_ALL, NULL) < 0)
@@ -263,7 +267,10 @@ static int make_root(struct world *w)
 	h.tree = clone_tree(tree);
 	h.cache = clone_tree(cache);
 	h.scratch = clone_tree(w->s[WORLD_SCRATCH]);
-	if (h.tree < 0 || h.cache < 0 || h.scratch < 0)
+	if (*images)
+		h.images = clone_tree(images);
+	if (h.tree < 0 || h.cache < 0 || h.scratch < 0 ||
+	    (*images && h.images < 0))
 		return world_fail("cannot take over", tree);
 	if (hold_entries(&h) < 0)
 		return -1;
@@ -281,6 +288,8 @@ static int make_root(struct world *w)
 		r = inside ? put(h.cache, cache) : put(h.tree, tree);
 	if (r >= 0)
 		r = inside ? put(h.tree, tree) : put(h.cache, cache);
+	if (r >= 0 && *images)
+		r = put(h.images, "/images/store");
 	return r < 0 ? r : settle(w);
 }
 

@@ -123,6 +123,14 @@ static int mount_shares(const struct world *w)
 	return 0;
 }
 
+static int mount_images(const struct world *w)
+{
+	const struct mnt m = { w->s[WORLD_IMAGES], "/images", "ext4",
+			       MS_NOSUID | MS_NODEV, NULL };
+
+	return *m.what ? mount_all(&m, 1) : 0;
+}
+
 static int enter_root(void)
 {
 	if (chdir(NEW) < 0 || mount(".", "/", NULL, MS_MOVE, NULL) < 0 ||
@@ -237,7 +245,8 @@ static void link_modules(const struct world *w)
 int world_make_vm(struct world *w)
 {
 	if (make_root() < 0 || enter_root() < 0 || mount_shares(w) < 0 ||
-	    world_people(w) < 0 || settle_scratch(w) < 0)
+	    mount_images(w) < 0 || world_people(w) < 0 ||
+	    settle_scratch(w) < 0 || world_link_images(w) < 0)
 		return -1;
 	settle_devices(w);
 	settle_kernel();

@@ -173,6 +173,31 @@ static void append(const char *path, const char *line)
 }
 
 /**
+ * world_link_images() - Put the images where the ordinary user's hutch looks
+ * @w:		Configuration
+ *
+ * Return: 0, -errno.
+ */
+int world_link_images(const struct world *w)
+{
+	static const char *const dirs[] = {
+		"/scratch/home/.local", "/scratch/home/.local/share",
+		"/scratch/home/.local/share/hutch"
+	};
+	const char *link = "/scratch/home/.local/share/hutch/images";
+
+	if (!w->s[WORLD_IMAGES][0])
+		return 0;
+	for (size_t i = 0; i < sizeof(dirs) / sizeof(*dirs); i++)
+		if (world_mkdirs(dirs[i], 0700) < 0 ||
+		    chown(dirs[i], w->uid, w->gid) < 0)
+			return world_fail("cannot make", dirs[i]);
+	if (symlink("/images/store", link) < 0)
+		return world_fail("cannot link", link);
+	return 0;
+}
+
+/**
  * world_people() - See that the ordinary user and group kvm exist
  * @w:		Configuration; the group's number is set
  *

@@ -15,6 +15,7 @@ enum world_key {
 	WORLD_USER,    /* name of the ordinary user */
 	WORLD_UID,
 	WORLD_GID,
+	WORLD_IMAGES,  /* disk with images, or a folder; empty for none */
 	WORLD_SCRATCH, /* folder for /scratch; empty where it is a disk */
 	WORLD_N,
 };
@@ -41,6 +42,7 @@ int world_parse(struct world *w, const struct lab_frame *f);
 int world_open_port(void);
 int world_read(int port, struct lab_buf *in, struct world *ret);
 int world_load_modules(const char *dir);
+int world_link_images(const struct world *w);
 int world_make_vm(struct world *w);
 int world_make_ns(struct world *w, int port);
 int world_people(struct world *w);

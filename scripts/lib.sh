@@ -79,6 +79,30 @@ hutch_once() {
 	) 9>>"$lock"
 }
 
+# hutch_lab_user: "NAME UID GID" of the lab's ordinary user: whoever calls, or if
+# that is root a user of its own.
+hutch_lab_user() {
+	local uid=1000
+
+	if [ "$(id -u)" -ne 0 ]; then
+		echo "$(id -un) $(id -u) $(id -g)"
+		return 0
+	fi
+	if getent passwd hutch >/dev/null; then
+		uid=$(id -u hutch)
+	else
+		while getent passwd $uid || getent group $uid; do
+			uid=$((uid + 1))
+		done >/dev/null
+	fi
+	echo "hutch $uid $uid"
+}
+
+# hutch_images_in DIR: which images, in one word, of scripts/build-images.
+hutch_images_in() {
+	(cd "$1/store/name" && printf '%s:' "${1##*/}" *)
+}
+
 # hutch_has_kvm: is /dev/kvm there, ours to open, and one that can boot an
 # ordinary kernel? Without the processor's own help (a KVM of the PVM kind) it
 # cannot: such a guest crashes.

@@ -75,6 +75,15 @@ retry() {
 	done
 }
 
+# use_images: this test's hutch has the images that scripts/build-images made,
+# as all other tests have: none is to be removed.
+use_images() {
+	[ -d /images/store/id ] || fail "this lab has no images: end it with" \
+		"scripts/lab down, and scripts/test makes another"
+	mkdir -p "$HUTCH_STATE/data"
+	ln -s /images/store "$HUTCH_STATE/data/images"
+}
+
 gone() {
 	! kill -0 "$1" 2>/dev/null
 }
