@@ -12,7 +12,7 @@
 #include "host/image/tree.h"
 #include "host/lib/imageinfo.h"
 #include "host/lib/internal.h"
-#include "host/lib/rmtree.h"
+#include "common/rmtree.h"
 
 #define OUTER       "archive" /* in the stage: what an image is made from */
 #define DIGEST_SKIP 7         /* "sha256:" */

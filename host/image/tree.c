@@ -12,7 +12,7 @@
 #include "common/log.h"
 #include "host/image/tree.h"
 #include "host/lib/hutch.h"
-#include "host/lib/rmtree.h"
+#include "common/rmtree.h"
 
 #define IMPLICIT_MODE 0755u /* of a folder that no archive has named */
 #define ATTR_MAX      255u  /* bytes of an attribute's name, Linux's limit */

@@ -9,11 +9,11 @@
 #include <sys/xattr.h>
 
 #include "common/mapped.h"
+#include "common/rmtree.h"
 #include "common/words.h"
 #include "host/lib/disk.h"
 #include "host/lib/internal.h"
 #include "host/lib/maptree.h"
-#include "host/lib/rmtree.h"
 
 /* On the way: made, or to be removed, when a crash came. */
 #define DISK_NEW  "disk.new"

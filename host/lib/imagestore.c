@@ -13,7 +13,7 @@
 #include "host/lib/imagenames.h"
 #include "host/lib/imageref.h"
 #include "host/lib/imagestore.h"
-#include "host/lib/rmtree.h"
+#include "common/rmtree.h"
 #include "host/lib/startopts.h"
 
 static int open_sub(int fd, const char *name, struct err *e)

@@ -13,7 +13,7 @@
 #include "host/lib/internal.h"
 #include "host/lib/maptree.h"
 #include "host/lib/record.h"
-#include "host/lib/rmtree.h"
+#include "common/rmtree.h"
 #include "host/lib/startopts.h"
 #include "host/lib/volume.h"
 

@@ -12,7 +12,7 @@
 #include "host/lib/imageinfo.h"
 #include "host/lib/imagestore.h"
 #include "host/lib/record.h"
-#include "host/lib/rmtree.h"
+#include "common/rmtree.h"
 #include "tests/lib/check_main.h"
 #include "tests/lib/host_env.h"
 

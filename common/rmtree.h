@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* host/lib/rmtree.h - remove a file, or a folder and all that is in it */
-#ifndef HUTCH_HOST_LIB_RMTREE_H
-#define HUTCH_HOST_LIB_RMTREE_H
+/* common/rmtree.h - remove a file, or a folder and all that is in it */
+#ifndef HUTCH_COMMON_RMTREE_H
+#define HUTCH_COMMON_RMTREE_H
 
 #include "common/base.h"
 

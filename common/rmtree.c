@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* host/lib/rmtree.c - see rmtree.h */
+/* common/rmtree.c - see rmtree.h */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "host/lib/rmtree.h"
+#include "common/rmtree.h"
 
 /**
  * struct walk - Folders on the way down; a stack, for a depth is ours to bound
