@@ -2,9 +2,9 @@
 /*
  * common/wire.h - the protocol between a host client and the guest's agent
  *
- * docs/protocol.md is the document; this is its C, and wire_proc.h that of
- * the requests about processes.  Both ends parse with it,
- * and each treats what comes from the other as hostile.
+ * docs/protocol.md is the document; this is its C, and wire_proc.h and
+ * wire_file.h that of the requests about processes and files.  Both ends parse
+ * with it, and each treats what comes from the other as hostile.
  *
  * A connection carries frames: struct wire_hdr, then the payload.  The client
  * sends HELLO and one request without waiting; the agent answers HELLO and
@@ -45,6 +45,7 @@
 #define WIRE_PATH_MAX     4095u
 #define WIRE_HOSTNAME_MAX 64u
 #define WIRE_SENTENCE_MAX 1023u
+#define WIRE_ERRNO_MAX    4095u
 #define WIRE_SIGNAL_MAX   64u
 #define WIRE_GRACE_MAX_MS 86400000u
 #define WIRE_RING_MIN     4096u /* output kept of a stream, bytes */
@@ -87,6 +88,15 @@ enum wire_type {
 	WIRE_CLOSE_STDOUT = 0x24, /* no payload: close it, so SIGPIPE */
 	WIRE_CLOSE_STDERR = 0x25, /* no payload */
 
+	/* One more request, and what follows it either way: wire_file.h. */
+	WIRE_FILE = 0x30,
+	WIRE_FILE_ENTRY = 0x31,
+	WIRE_FILE_DATA = 0x32,
+	WIRE_FILE_XATTR = 0x33,
+	WIRE_FILE_END = 0x34,
+	WIRE_FILE_UP = 0x35,     /* no payload: out of the folder */
+	WIRE_FILE_COMMIT = 0x36, /* no payload: that was all of it */
+
 	/* Agent to client. */
 	WIRE_STARTED = 0x40,
 	WIRE_STDOUT = 0x41, /* also what a PTY or COMBINED exec writes */
@@ -99,6 +109,8 @@ enum wire_type {
 	WIRE_STDIN_ACK = 0x48,
 	WIRE_TRUNCATED = 0x49, /* wire_proc.h */
 	WIRE_PROCESS = 0x4a,
+	WIRE_FILE_NOTE = 0x4b, /* wire_file.h, as the next */
+	WIRE_FILE_EVENT = 0x4c,
 
 	/* The file /.hutch/boot is one frame of this type. */
 	WIRE_BOOT = 0x60

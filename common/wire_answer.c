@@ -102,7 +102,7 @@ int wire_error_parse(const void *p, size_t len, struct msg_error *ret,
 		return wire_reserved_set(e, "ERROR");
 	if (kind < WIRE_ERR_GENERAL || kind > WIRE_ERR_BOOT)
 		return err_set(e, -EBADMSG, "ERROR: unknown kind %u", kind);
-	if (ret->code == 0 || ret->code > 4095)
+	if (ret->code == 0 || ret->code > WIRE_ERRNO_MAX)
 		return err_set(e, -EBADMSG, "ERROR: %u is no errno", ret->code);
 	if (strlen(ret->sentence) > WIRE_SENTENCE_MAX)
 		return wire_too_long(e, "ERROR: sentence", WIRE_SENTENCE_MAX);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/rd.h"
+#include "common/wire_file.h"
 #include "common/wire_proc.h"
 
 /* Grown to at least this, and held while anything is unread. */
@@ -55,6 +56,15 @@ static const struct type_rule rules[] = {
 	{ WIRE_RESIZE, C, 4, 4, "RESIZE" },
 	{ WIRE_CLOSE_STDOUT, C, 0, 0, "CLOSE_STDOUT" },
 	{ WIRE_CLOSE_STDERR, C, 0, 0, "CLOSE_STDERR" },
+	{ WIRE_FILE, C, 32, 31 + WIRE_USER_MAX + 2 * WIRE_PATH_MAX, "FILE" },
+	{ WIRE_FILE_ENTRY, C | A, 90, 90 + WIRE_NAME_MAX + WIRE_PATH_MAX,
+	  "FILE_ENTRY" },
+	{ WIRE_FILE_DATA, C | A, 9, 8 + WIRE_DATA_MAX, "FILE_DATA" },
+	{ WIRE_FILE_XATTR, C | A, 6, 5 + WIRE_NAME_MAX + WIRE_XATTR_MAX,
+	  "FILE_XATTR" },
+	{ WIRE_FILE_END, C | A, 16, 16, "FILE_END" },
+	{ WIRE_FILE_UP, C | A, 0, 0, "FILE_UP" },
+	{ WIRE_FILE_COMMIT, C, 0, 0, "FILE_COMMIT" },
 	{ WIRE_STARTED, A, ID_MIN(16), ID_MAX(16), "STARTED" },
 	{ WIRE_STDOUT, A, 17, 16 + WIRE_DATA_MAX, "STDOUT" },
 	{ WIRE_STDERR, A, 17, 16 + WIRE_DATA_MAX, "STDERR" },
@@ -66,6 +76,8 @@ static const struct type_rule rules[] = {
 	{ WIRE_STDIN_ACK, A, 16, 16, "STDIN_ACK" },
 	{ WIRE_TRUNCATED, A, 24, 24, "TRUNCATED" },
 	{ WIRE_PROCESS, A, ID_MIN(104) + 10, WIRE_PROCESS_MAX, "PROCESS" },
+	{ WIRE_FILE_NOTE, A, 13, 13 + WIRE_SENTENCE_MAX, "FILE_NOTE" },
+	{ WIRE_FILE_EVENT, A, 13, 13 + WIRE_PATH_MAX, "FILE_EVENT" },
 	{ WIRE_BOOT, F, sizeof(struct wire_boot), WIRE_MSG_MAX, "BOOT" },
 };
 

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "common/wire_file.h"
 #include "common/wire_proc.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -153,6 +154,27 @@ static int again(const struct wire_frame *f, uint8_t *buf)
 		break;
 	case WIRE_PROCESS:
 		r = again_process(f, &wr, &e);
+		break;
+	case WIRE_FILE:
+		AGAIN(file);
+		break;
+	case WIRE_FILE_ENTRY:
+		AGAIN(entry);
+		break;
+	case WIRE_FILE_DATA:
+		AGAIN(file_data);
+		break;
+	case WIRE_FILE_XATTR:
+		AGAIN(xattr);
+		break;
+	case WIRE_FILE_END:
+		AGAIN(file_end);
+		break;
+	case WIRE_FILE_NOTE:
+		AGAIN(note);
+		break;
+	case WIRE_FILE_EVENT:
+		AGAIN(watch);
 		break;
 	case WIRE_BOOT:
 		r = again_boot(f, &wr, &e);

@@ -34,6 +34,13 @@ TYPES = [
     ("RESIZE", 0x23, "client", 4, 4),
     ("CLOSE_STDOUT", 0x24, "client", 0, 0),
     ("CLOSE_STDERR", 0x25, "client", 0, 0),
+    ("FILE", 0x30, "client", 32, 8476),
+    ("FILE_ENTRY", 0x31, "both", 90, 4440),
+    ("FILE_DATA", 0x32, "both", 9, DATA_MAX + 8),
+    ("FILE_XATTR", 0x33, "both", 6, 65796),
+    ("FILE_END", 0x34, "both", 16, 16),
+    ("FILE_UP", 0x35, "both", 0, 0),
+    ("FILE_COMMIT", 0x36, "client", 0, 0),
     ("STARTED", 0x40, "agent", 22, 84),
     ("STDOUT", 0x41, "agent", 17, DATA_MAX + 16),
     ("STDERR", 0x42, "agent", 17, DATA_MAX + 16),
@@ -45,6 +52,8 @@ TYPES = [
     ("STDIN_ACK", 0x48, "agent", 16, 16),
     ("TRUNCATED", 0x49, "agent", 24, 24),
     ("PROCESS", 0x4a, "agent", 120, 65536),
+    ("FILE_NOTE", 0x4b, "agent", 13, 1036),
+    ("FILE_EVENT", 0x4c, "agent", 13, 4108),
     ("BOOT", 0x60, "file", 24, 2 << 20),
 ]
 NUMBER = {name: number for name, number, _, _, _ in TYPES}
@@ -74,6 +83,16 @@ TIMED_OUT, OOM, CORE = 1, 2, 4
 # What an EVENT says.
 MAIN_ENDED, BOOT_PROBLEM, PROCESS_STARTED, PROCESS_EXITED = 1, 2, 3, 4
 OOM_EVENT, BUSY, BOOT_FAILED = 5, 6, 7
+
+# Operations of FILE, and its flags.
+READ, WRITE, STAT_FILE, LIST_FOLDER, MKDIR, REMOVE, RENAME, GET, PUT, \
+    WATCH = range(1, 11)
+F_FOLLOW, F_PARENTS, F_RECURSIVE, F_FORCE = 0x01, 0x02, 0x04, 0x08
+F_ATOMIC, F_ARCHIVE, F_CONTENTS, F_ONE_FS = 0x10, 0x20, 0x40, 0x80
+F_REPLACE = 0x100
+
+# Kinds of an entry.
+REGULAR, FOLDER, SYMLINK, FIFO, SOCKET, CHAR, BLOCK, LINK = range(1, 9)
 
 
 class Broken(Exception):
@@ -108,6 +127,14 @@ ProcessInfo = named(
     "ProcessInfo", "pid state how flags value start end timeout stdout_total "
     "stderr_total stdout_cut stderr_cut memory pids cpu_weight attached "
     "grace id user cwd argv env")
+Entry = named("Entry", "kind mode uid gid nlink link major minor size blocks "
+              "ino atime mtime ctime name target")
+FileData = named("FileData", "offset data")
+Xattr = named("Xattr", "name value")
+FileEnd = named("FileEnd", "size flags")
+Up = named("Up", "")
+Note = named("Note", "code text")
+FileEvent = named("FileEvent", "what flags cookie path")
 
 
 # ---- Payloads ------------------------------------------------------------
@@ -267,6 +294,61 @@ def parse_process(r):
                        attached, grace, name, user, cwd, argv, env)
 
 
+def check_name(name):
+    if b"/" in name or name in (b".", b"..") or len(name) > 255:
+        raise Broken(f"an entry called {name!r}")
+    return name
+
+
+def parse_entry(r):
+    kind, reserved, mode, *ids = r.fields("HHIIIIIII")
+    numbers = r.fields("QQQqqq")
+    zero(reserved)
+    one_of(kind, range(1, 9), "kind of entry")
+    one_of(mode, range(0o10000), "mode")
+    below_2_63(*numbers[:2])
+    name, target = check_name(r.string()), r.string(4095)
+    if (kind == SYMLINK) != bool(target):
+        raise Broken(f"kind {kind} with the target {target!r}")
+    return Entry(kind, mode, *ids, *numbers, name, target)
+
+
+def rest(r):
+    data = r.data[r.at:]
+    r.at = len(r.data)
+    return data
+
+
+def parse_file_data(r):
+    offset, = r.fields("Q")
+    below_2_63(offset)
+    return FileData(offset, rest(r))
+
+
+def parse_xattr(r):
+    return Xattr(r.string(255), rest(r))
+
+
+def parse_file_end(r):
+    size, flags, reserved = r.fields("QII")
+    zero(reserved, flags & ~1)
+    below_2_63(size)
+    return FileEnd(size, flags)
+
+
+def parse_note(r):
+    code, reserved = r.fields("II")
+    zero(reserved)
+    return Note(code, r.string(1023))
+
+
+def parse_file_event(r):
+    what, flags, cookie = r.fields("HHI")
+    zero(flags & ~1)
+    one_of(what, range(1, 11), "event of a file")
+    return FileEvent(what, flags, cookie, r.string(4095))
+
+
 PARSERS = {
     "HELLO": parse_hello,
     "STARTED": parse_started,
@@ -280,6 +362,13 @@ PARSERS = {
     "STDIN_ACK": parse_stdin_ack,
     "TRUNCATED": parse_truncated,
     "PROCESS": parse_process,
+    "FILE_ENTRY": parse_entry,
+    "FILE_DATA": parse_file_data,
+    "FILE_XATTR": parse_xattr,
+    "FILE_END": parse_file_end,
+    "FILE_UP": lambda r: Up(),
+    "FILE_NOTE": parse_note,
+    "FILE_EVENT": parse_file_event,
 }
 
 
@@ -329,6 +418,29 @@ def drop_request(id):
 
 def wait_port_request(port, id=b""):
     return frame("WAIT_PORT", struct.pack("<HHI", port, 0, 0) + string(id))
+
+
+def file_request(op, path, *, flags=0, mode=0, user=b"", other=b""):
+    return frame("FILE", struct.pack("<HHIII", op, 0, flags, mode, 0) +
+                 string(user) + string(path) + string(other))
+
+
+def entry_frame(e):
+    return frame("FILE_ENTRY", struct.pack(
+        "<HHIIIIIIIQQQqqq", e.kind, 0, *e[1:14]) + string(e.name) +
+        string(e.target))
+
+
+def file_data(offset, data):
+    return frame("FILE_DATA", struct.pack("<Q", offset) + data)
+
+
+def xattr_frame(name, value):
+    return frame("FILE_XATTR", string(name) + value)
+
+
+def file_end(size, flags=0):
+    return frame("FILE_END", struct.pack("<QII", size, flags, 0))
 
 
 def signal_frame(signal, scope=ONE):

@@ -20,6 +20,9 @@ PAGE = (TREE / "docs/protocol.md").read_text()
 START = 0x17979cfe362a0000
 END = 0x17979cfe8f922f00
 
+NOTES_TXT = c.Entry(c.REGULAR, 0o644, 1000, 100, 2, 1, 0, 0, 5, 8, 4711, START,
+                    END, END, b"notes.txt", b"")
+
 COMPOSED = {
     "HELLO": c.hello(),
     "EXEC": c.exec_request(
@@ -41,6 +44,14 @@ COMPOSED = {
     "SHUTDOWN": c.frame("SHUTDOWN", (10000).to_bytes(8, "little")),
     "CLOCK": c.frame("CLOCK", START.to_bytes(8, "little")),
     "STAT": c.frame("STAT"),
+    "FILE": c.file_request(c.PUT, b"/srv", flags=c.F_ARCHIVE | c.F_CONTENTS,
+                           user=b"1000:1000", other=b"app"),
+    "FILE_ENTRY": c.entry_frame(NOTES_TXT),
+    "FILE_DATA": c.file_data(4096, b"hi\n"),
+    "FILE_XATTR": c.xattr_frame(b"user.a", b"1"),
+    "FILE_END": c.file_end(4099),
+    "FILE_UP": c.frame("FILE_UP"),
+    "FILE_COMMIT": c.frame("FILE_COMMIT"),
 }
 PARSED = {
     "HELLO": c.Hello(1, 0),
@@ -57,6 +68,13 @@ PARSED = {
     "ERROR": (2, c.NOT_FOUND, b"'foo' is not found"),
     "EVENT": c.Event(c.MAIN_ENDED, c.SIGNALLED, c.TIMED_OUT, 9, END,
                      b"build-1", b""),
+    "FILE_ENTRY": NOTES_TXT,
+    "FILE_DATA": c.FileData(4096, b"hi\n"),
+    "FILE_XATTR": c.Xattr(b"user.a", b"1"),
+    "FILE_END": c.FileEnd(4099, 0),
+    "FILE_UP": c.Up(),
+    "FILE_NOTE": c.Note(13, b"'x': Permission denied"),
+    "FILE_EVENT": c.FileEvent(6, 1, 77, b"src/old"),
     "DONE": c.Done(),
     "STAT_ANSWER": c.Stat(5_000_000_000, 264241152, 240123904, 12, 2, 1, 9, 3),
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/io.h"
+#include "common/wire_file.h"
 #include "common/wire_proc.h"
 #include "tests/lib/check_main.h"
 
@@ -131,6 +132,20 @@ SIMPLE(kill, kill, .signo = 15, .scope = WIRE_SCOPE_TREE, .grace_ms = 10000,
 SIMPLE(drop, drop, .id = "build-1")
 SIMPLE(wait_port, wait_port, .port = 8080, .id = "web")
 SIMPLE(truncated, truncated, .stream = 1, .cursor = 4096, .lost = 1000)
+
+SIMPLE(file, file, .op = WIRE_FILE_PUT,
+       .flags = WIRE_FILE_ARCHIVE | WIRE_FILE_CONTENTS, .user = "1000:1000",
+       .path = "/srv", .other = "app")
+SIMPLE(entry, entry, .kind = WIRE_KIND_FILE, .mode = 0644, .uid = 1000,
+       .gid = 100, .nlink = 2, .link = 1, .size = 5, .blocks = 8, .ino = 4711,
+       .atime_ns = START_NS, .mtime_ns = END_NS, .ctime_ns = END_NS,
+       .name = "notes.txt", .target = "")
+SIMPLE(file_data, file_data, .offset = 4096, .data = "hi\n", .len = 3)
+SIMPLE(xattr, xattr, .name = "user.a", .data = "1", .len = 1)
+SIMPLE(file_end, file_end, .size = 4099)
+SIMPLE(note, note, .code = 13, .sentence = "'x': Permission denied")
+SIMPLE(watch, watch, .what = WIRE_WATCH_MOVED_FROM, .flags = WIRE_WATCH_DIR,
+       .cookie = 77, .path = "src/old")
 
 static void put_process(struct wr *wr)
 {
@@ -273,6 +288,13 @@ static const struct example examples[] = {
 	{ WIRE_RESIZE, C, put_resize, again_resize },
 	{ WIRE_CLOSE_STDOUT, C, NULL, NULL },
 	{ WIRE_CLOSE_STDERR, C, NULL, NULL },
+	{ WIRE_FILE, C, put_file, again_file },
+	{ WIRE_FILE_ENTRY, C, put_entry, again_entry },
+	{ WIRE_FILE_DATA, A, put_file_data, again_file_data },
+	{ WIRE_FILE_XATTR, C, put_xattr, again_xattr },
+	{ WIRE_FILE_END, A, put_file_end, again_file_end },
+	{ WIRE_FILE_UP, C, NULL, NULL },
+	{ WIRE_FILE_COMMIT, C, NULL, NULL },
 	{ WIRE_STARTED, A, put_started, again_started },
 	{ WIRE_STDOUT, A, put_output, again_output },
 	{ WIRE_STDERR, A, put_stderr, again_stderr },
@@ -284,8 +306,18 @@ static const struct example examples[] = {
 	{ WIRE_STDIN_ACK, A, put_stdin_ack, again_stdin_ack },
 	{ WIRE_TRUNCATED, A, put_truncated, again_truncated },
 	{ WIRE_PROCESS, A, put_process, again_process },
+	{ WIRE_FILE_NOTE, A, put_note, again_note },
+	{ WIRE_FILE_EVENT, A, put_watch, again_watch },
 	{ WIRE_BOOT, WIRE_FROM_FILE, put_boot, again_boot },
 };
+
+/* Data has no inner form that a cut could break. */
+static bool is_data(enum wire_type type)
+{
+	return type == WIRE_STDIN || type == WIRE_STDOUT ||
+	       type == WIRE_STDERR || type == WIRE_FILE_DATA ||
+	       type == WIRE_FILE_XATTR;
+}
 
 static size_t make(const struct example *x, uint8_t buf[FRAME_CAP])
 {
@@ -389,9 +421,7 @@ START_TEST(payload_cut_anywhere_is_refused)
 		const struct example *x = &examples[i];
 		size_t len = make(x, bytes) - WIRE_HDR_LEN;
 
-		/* Data has no inner form that a cut could break. */
-		if (!x->again || x->type == WIRE_STDIN ||
-		    x->type == WIRE_STDOUT || x->type == WIRE_STDERR)
+		if (!x->again || is_data(x->type))
 			continue;
 		for (size_t cut = 0; cut < len; cut++) {
 			auto_free void *p =
@@ -417,8 +447,7 @@ START_TEST(payload_with_a_byte_too_many_is_refused)
 		auto_free uint8_t *p = NULL;
 		struct err e = { 0 };
 
-		if (!x->again || x->type == WIRE_STDIN ||
-		    x->type == WIRE_STDOUT || x->type == WIRE_STDERR)
+		if (!x->again || is_data(x->type))
 			continue;
 		bytes[WIRE_HDR_LEN + len] = 0;
 		p = check_copy(bytes + WIRE_HDR_LEN, len + 1);
@@ -564,6 +593,35 @@ START_TEST(one_wrong_field_is_refused_by_name)
 		{ WIRE_PROCESS, 108, '.', "not a name" },
 		{ WIRE_STDIN_ACK, 8, 2, "unknown flags" },
 		{ WIRE_STDIN_ACK, 12, 1, "reserved" },
+		{ WIRE_FILE, 0, 0, "unknown operation 0" },
+		{ WIRE_FILE, 0, 11, "unknown operation 11" },
+		{ WIRE_FILE, 0, WIRE_FILE_READ, "unknown flags 0x60" },
+		{ WIRE_FILE, 2, 1, "reserved" },
+		{ WIRE_FILE, 4, WIRE_FILE_FOLLOW, "unknown flags 0x1" },
+		{ WIRE_FILE, 8, 1, "mode 01 is out of range" },
+		{ WIRE_FILE, 12, 1, "reserved" },
+		{ WIRE_FILE, 35, 0, "bad string" },
+		{ WIRE_FILE, 44, '/', "not a name" },
+		{ WIRE_FILE_ENTRY, 0, 0, "unknown kind" },
+		{ WIRE_FILE_ENTRY, 0, 9, "unknown kind" },
+		{ WIRE_FILE_ENTRY, 0, WIRE_KIND_SYMLINK, "without target" },
+		{ WIRE_FILE_ENTRY, 0, WIRE_KIND_DIR, "link number 1" },
+		{ WIRE_FILE_ENTRY, 2, 1, "reserved" },
+		{ WIRE_FILE_ENTRY, 5, 0x10, "mode 010244" },
+		{ WIRE_FILE_ENTRY, 22, 5, "link number" },
+		{ WIRE_FILE_ENTRY, 39, 0x80, "size is too large" },
+		{ WIRE_FILE_ENTRY, 47, 0x80, "size is too large" },
+		{ WIRE_FILE_ENTRY, 84, '/', "not a name" },
+		{ WIRE_FILE_DATA, 7, 0x80, "offset is too large" },
+		{ WIRE_FILE_XATTR, 10, 1, "bad string" },
+		{ WIRE_FILE_END, 7, 0x80, "size is too large" },
+		{ WIRE_FILE_END, 8, 2, "unknown flags" },
+		{ WIRE_FILE_END, 12, 1, "reserved" },
+		{ WIRE_FILE_NOTE, 1, 0x10, "no errno" },
+		{ WIRE_FILE_NOTE, 4, 1, "reserved" },
+		{ WIRE_FILE_EVENT, 0, 0, "unknown event" },
+		{ WIRE_FILE_EVENT, 0, 11, "unknown event" },
+		{ WIRE_FILE_EVENT, 2, 2, "unknown flags" },
 		{ WIRE_BOOT, 0, 2, "unknown flags" },
 		{ WIRE_BOOT, 4, 0, "unknown root" },
 		{ WIRE_BOOT, 4, 1, "nothing else, has a layer to read" },
@@ -597,6 +655,59 @@ START_TEST(one_wrong_field_is_refused_by_name)
 				      strstr(e.msg, v[i].says) != NULL,
 			      "%s at %u: '%s'", wire_type_name(v[i].type),
 			      v[i].at, e.msg);
+	}
+}
+END_TEST
+
+static int parse_file(const struct msg_file *m, struct err *e)
+{
+	uint8_t buf[2 * WIRE_FILE_FRAME_MAX];
+	struct wr wr = wr_init(buf, sizeof(buf));
+	auto_free void *p = NULL;
+	struct msg_file got;
+
+	wire_file_put(&wr, m);
+	ck_assert_int_ge(wr_end(&wr), 0);
+	p = check_copy(buf + WIRE_HDR_LEN, wr.len - WIRE_HDR_LEN);
+	return wire_file_parse(p, wr.len - WIRE_HDR_LEN, &got, e);
+}
+
+START_TEST(each_operation_on_files_has_its_own_fields)
+{
+	static char name[WIRE_NAME_MAX + 2], path[WIRE_PATH_MAX + 2];
+	const struct {
+		struct msg_file m;
+		const char *says;
+	} v[] = {
+		{ { WIRE_FILE_READ, 0, 0, "", "/x", "" }, NULL },
+		{ { WIRE_FILE_READ, 0, 0, "", "", "" }, "path is empty" },
+		{ { WIRE_FILE_READ, 0, 0, "", "/x", "y" }, "one path only" },
+		{ { WIRE_FILE_READ, 0, 0644, "", "/x", "" }, "mode 0644" },
+		{ { WIRE_FILE_WRITE, WIRE_FILE_ATOMIC, 07777, "", "/x", "" },
+		  NULL },
+		{ { WIRE_FILE_WRITE, 0, 010000, "", "/x", "" }, "mode 010000" },
+		{ { WIRE_FILE_RENAME, 0, 0, "", "/x", "/y" }, NULL },
+		{ { WIRE_FILE_RENAME, 0, 0, "", "/x", "" }, "path is empty" },
+		{ { WIRE_FILE_PUT, 0, 0, "", "/x", "" }, NULL },
+		{ { WIRE_FILE_PUT, 0, 0, "", "/x", ".." }, "not a name" },
+		{ { WIRE_FILE_PUT, 0, 0, "", "/x", name }, "not a name" },
+		{ { WIRE_FILE_PUT, 0, 0, "", "/x", name + 1 }, NULL },
+		{ { WIRE_FILE_STAT, 0, 0, "", path, "" }, "longer than 4095" },
+		{ { WIRE_FILE_STAT, 0, 0, "", path + 1, "" }, NULL },
+		{ { WIRE_FILE_STAT, 0, 0, name, "/x", "" }, "longer than 255" },
+		{ { WIRE_FILE_STAT, 0, 0, name + 1, "/x", "" }, NULL },
+	};
+	struct err e = { 0 };
+
+	memset(name, 'n', sizeof(name) - 1);
+	memset(path, '/', sizeof(path) - 1);
+	for (size_t i = 0; i < ARRAY_LEN(v); i++) {
+		int r = parse_file(&v[i].m, &e);
+
+		ck_assert_msg(v[i].says ? r == -EBADMSG &&
+						  strstr(e.msg, v[i].says)
+					: r == 0,
+			      "%zu: %d '%s'", i, r, e.msg);
 	}
 }
 END_TEST
@@ -791,6 +902,7 @@ CHECK_MAIN("wire", document_examples_are_what_is_composed,
 	   document_examples_are_parsed_whole, payload_cut_anywhere_is_refused,
 	   payload_with_a_byte_too_many_is_refused,
 	   one_wrong_field_is_refused_by_name,
+	   each_operation_on_files_has_its_own_fields,
 	   each_kind_of_event_has_its_own_fields,
 	   program_in_an_event_has_the_stated_length, port_0_is_refused,
 	   nothing_lost_is_no_truncation, strings_have_the_stated_lengths,
