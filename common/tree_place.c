@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* common/tree_place.c - where a received tree goes; see docs/files.md */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "common/log.h"
+#include "common/tree_in.h"
+
+#define QUOTE_MAX 160
+
+static int refuse(struct err *e, int code, const char *path, const char *why)
+{
+	char q[QUOTE_MAX];
+
+	return err_set(e, code, "'%s': %s",
+		       log_escape(q, sizeof(q), path, strlen(path)), why);
+}
+
+static int check_name(const char *path, const char *name, size_t len,
+		      char ret[WIRE_NAME_MAX + 1], struct err *e)
+{
+	char word[WIRE_NAME_MAX + 1] = "";
+
+	if (len > WIRE_NAME_MAX)
+		return refuse(e, -ENAMETOOLONG, path, strerror(ENAMETOOLONG));
+	memcpy(word, name, len);
+	if (!wire_name_ok(word))
+		return refuse(e, -EINVAL, path, "its last part is no name");
+	memcpy(ret, word, sizeof(word));
+	return 0;
+}
+
+static int open_dir(const char *dir, struct err *e)
+{
+	int fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	return fd < 0 ? refuse(e, -errno, dir, strerror(errno)) : fd;
+}
+
+int tree_open_parent(const char *path, char name[WIRE_NAME_MAX + 1],
+		     struct err *e)
+{
+	char dir[PATH_MAX + 1];
+	size_t len = strlen(path), from;
+	int r;
+
+	while (len > 1 && path[len - 1] == '/')
+		len--;
+	from = len;
+	while (from > 0 && path[from - 1] != '/')
+		from--;
+	if (from > PATH_MAX)
+		return refuse(e, -ENAMETOOLONG, path, strerror(ENAMETOOLONG));
+	memcpy(dir, from ? path : ".", from ? from : 1);
+	dir[from ? from : 1] = '\0';
+	r = check_name(path, path + from, len - from, name, e);
+	return r < 0 ? r : open_dir(dir, e);
+}
+
+static int into_folder(struct tree_in *t, bool dir, struct err *e)
+{
+	const char *path = t->place->path, *base = t->place->base;
+	int fd, r;
+
+	if (!dir || !(t->place->flags & TREE_INSIDE)) {
+		if (!*base)
+			return refuse(e, -EISDIR, path, "is a folder");
+		r = check_name(path, base, strlen(base), t->name, e);
+		if (r == 0)
+			r = t->parent = open_dir(path, e);
+		return MIN(r, 0);
+	}
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return refuse(e, -errno, path, strerror(errno));
+	t->level[t->n++] = (struct tree_level){ .fd = fd };
+	return 1;
+}
+
+/* @path names the root itself. */
+static int settle(struct tree_in *t, const char *path, struct err *e)
+{
+	t->parent = tree_open_parent(path, t->name, e);
+	return MIN(t->parent, 0);
+}
+
+int tree_place_settle(struct tree_in *t, bool dir, struct err *e)
+{
+	const char *path = t->place->path;
+	char real[PATH_MAX + 1];
+	struct stat st;
+
+	if (stat(path, &st) < 0) {
+		size_t len = strlen(path);
+
+		if (errno != ENOENT)
+			return refuse(e, -errno, path, strerror(errno));
+		if (!dir && len && path[len - 1] == '/')
+			return refuse(e, -ENOENT, path,
+				      "there is no such "
+				      "folder");
+		return settle(t, path, e);
+	}
+	if (S_ISDIR(st.st_mode))
+		return into_folder(t, dir, e);
+	if (dir)
+		return refuse(e, -ENOTDIR, path,
+			      "is no folder, and a folder does not replace it");
+	/* Through a link, as writing to it would go. */
+	if (!realpath(path, real))
+		return refuse(e, -errno, path, strerror(errno));
+	return settle(t, real, e);
+}
