@@ -13,6 +13,7 @@
 
 #include "guest-agent/agent.h"
 #include "guest-agent/conn.h"
+#include "guest-agent/job.h"
 #include "guest-agent/process.h"
 #include "guest-agent/shutdown.h"
 #include "guest-agent/table.h"
@@ -39,7 +40,8 @@ static void reap(struct agent *a)
 
 		if (pid <= 0)
 			return;
-		proc_reaped(a, pid, status);
+		if (!job_reaped(a, pid))
+			proc_reaped(a, pid, status);
 	}
 	loop_timer_set(&a->loop, &a->reap_more, 0, on_reap_more);
 }
@@ -162,6 +164,7 @@ int agent_init(struct agent *a, const struct agent_config *cfg, struct err *e)
 	a->pool.reclaim = reclaim;
 	a->in_guest = cfg->in_guest;
 	list_init(&a->conns);
+	list_init(&a->jobs);
 	list_init(&a->waiting);
 	list_init(&a->live);
 	list_init(&a->ended);
@@ -198,6 +201,7 @@ void agent_done(struct agent *a)
 	/* One that goes may take others with it. */
 	while (!list_empty(&a->conns))
 		conn_gone(list_entry(a->conns.next, struct conn, link));
+	jobs_done(a);
 	list_for_each_safe (l, n, &a->live) {
 		struct proc *p = list_entry(l, struct proc, link);
 

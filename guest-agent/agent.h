@@ -8,7 +8,8 @@
  * (store.c) in any case, from which others who attach (attach.c) are fed.
  * The child side (child.c) does whatever touches
  * files of the guest, so that a file system that hangs holds up that child
- * and not the agent.
+ * and not the agent.  So a request about files is handed to a child (job.c)
+ * with the connection and all (files/).
  *
  * Nothing here may exit or block: this is PID 1 of the guest.
  */
@@ -31,6 +32,12 @@
 /* Connections at a time; one more is told so and closed. */
 #define AGENT_CONNS_MAX 1024u
 
+/* Requests about files under way, a child each. */
+#define AGENT_JOBS_MAX 64u
+
+/* Such a child goes when its client has; if it cannot, it is killed. */
+#define AGENT_JOB_GRACE_MS 30000u
+
 /* Processes in the table; the oldest ended one makes room. */
 #define AGENT_PROCS_MAX 1024u
 
@@ -51,6 +58,7 @@
 #define AGENT_LAST_WAIT_MS 2000u
 
 struct agent;
+struct files_spawn;
 struct spawn;
 
 /**
@@ -59,12 +67,15 @@ struct spawn;
  * Tests and fuzzers put their own in place of power-off and clock.
  *
  * @spawn:	Start a child, see child.h. Return: pid or -errno
+ * @serve_files: Start one that serves a request about files, see
+ *		files/serve.h. Return: pid or -errno
  * @kill:	kill(2)
  * @set_clock:	Return: 0 or -errno
  * @power_off:	Sync, unmount, power off; returns in tests only
  */
 struct agent_ops {
 	pid_t (*spawn)(const struct spawn *s);
+	pid_t (*serve_files)(const struct files_spawn *s);
 	int (*kill)(pid_t pid, int sig);
 	int (*set_clock)(uint64_t ns);
 	void (*power_off)(struct agent *a);
@@ -92,6 +103,7 @@ struct main_proc {
  * @listen:	Watches the listening socket, which is the agent's
  * @in_guest:	Serve only peers with CID 2, and take SIGTERM for reboot
  * @signals:	Watches the signalfd, which is the agent's
+ * @jobs:	struct job, requests about files
  * @waiting:	struct conn, for a port; looked for every @port_look_ns
  * @live:	struct proc, running or lingering
  * @ended:	struct proc, oldest first
@@ -113,6 +125,8 @@ struct agent {
 	struct loop_io listen;
 	struct list conns;
 	unsigned int n_conns;
+	struct list jobs;
+	unsigned int n_jobs;
 	struct list waiting;
 	struct loop_timer port_timer;
 	uint64_t port_look_ns;

@@ -9,7 +9,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <linux/close_range.h>
 #include <linux/sched.h>
 #include <signal.h>
@@ -57,7 +56,7 @@ static const char *quote(char q[QUOTE_MAX], const char *s)
  * What the agent changed for itself and children would inherit.  Handlers
  * were reset by CLONE_CLEAR_SIGHAND, which ignored signals are not.
  */
-static void reset_signals(void)
+void child_reset_signals(void)
 {
 	sigset_t none;
 
@@ -66,7 +65,7 @@ static void reset_signals(void)
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-static void reset_limits(void)
+void child_reset_limits(void)
 {
 	struct rlimit rl = { .rlim_cur = CHILD_NOFILE_SOFT,
 			     .rlim_max = CHILD_NOFILE_HARD };
@@ -140,26 +139,6 @@ static int set_stdio(const struct spawn *s, const struct user *u,
 	/* All of ours are so already; a slip must not reach the guest. */
 	(void)syscall(SYS_close_range, 3, ~0u, CLOSE_RANGE_CLOEXEC);
 	return 0;
-}
-
-static int become(const struct user *u, struct failure *f)
-{
-	const char *what = NULL;
-
-	/* As an ordinary user (in tests) one may only stay who one is. */
-	if (geteuid() != 0 && u->uid == geteuid() && u->gid == getegid())
-		return 0;
-	if (setgroups(u->n_groups, u->groups) < 0)
-		what = "setgroups";
-	else if (setresgid(u->gid, u->gid, u->gid) < 0)
-		what = "setgid";
-	else if (setresuid(u->uid, u->uid, u->uid) < 0)
-		what = "setuid";
-	if (!what)
-		return 0;
-	(void)err_set(&f->e, -errno, "user %u, group %u: %s: %s", u->uid,
-		      u->gid, what, strerror(errno));
-	return fail(f, WIRE_ERR_GENERAL, f->e.code);
 }
 
 static int enter(const char *cwd, struct failure *f)
@@ -297,8 +276,8 @@ static int run(const struct spawn *s, struct failure *f)
 
 	close_others(s);
 	(void)setsid();
-	reset_signals();
-	reset_limits();
+	child_reset_signals();
+	child_reset_limits();
 	etc = open("/etc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	r = user_find(etc, or_else(req->user, s->boot->user, ""), &u, &f->e);
 	if (r < 0)
@@ -308,10 +287,12 @@ static int run(const struct spawn *s, struct failure *f)
 		return fail(f, WIRE_ERR_LIMIT, -ENOMEM);
 	}
 	r = set_stdio(s, &u, f);
-	if (r == 0)
-		r = become(&u, f);
-	if (r == 0)
+	if (r == 0) {
+		r = user_become(&u, &f->e);
+		if (r < 0)
+			return fail(f, WIRE_ERR_GENERAL, r);
 		r = enter(or_else(req->cwd, s->boot->cwd, "/"), f);
+	}
 	if (r == 0)
 		r = exec_search(req, &env, f);
 	env_done(&env);
@@ -332,18 +313,25 @@ static _Noreturn void child_main(const struct spawn *s)
 	_exit(io_write_full(s->report_fd, buf, wr.len) < 0 ? 125 : 127);
 }
 
-pid_t child_spawn(const struct spawn *s)
+pid_t child_fork(int cgroup_fd)
 {
 	struct clone_args args = { .exit_signal = SIGCHLD,
 				   .flags = CLONE_CLEAR_SIGHAND };
 	long r;
 
-	if (s->cgroup_fd >= 0) {
+	if (cgroup_fd >= 0) {
 		args.flags |= CLONE_INTO_CGROUP;
-		args.cgroup = (uint64_t)s->cgroup_fd;
+		args.cgroup = (uint64_t)cgroup_fd;
 	}
 	r = syscall(SYS_clone3, &args, sizeof(args));
-	if (r == 0)
-		child_main(s);
 	return r < 0 ? -errno : (pid_t)r;
+}
+
+pid_t child_spawn(const struct spawn *s)
+{
+	pid_t pid = child_fork(s->cgroup_fd);
+
+	if (pid == 0)
+		child_main(s);
+	return pid;
 }

@@ -35,4 +35,16 @@ struct spawn {
  */
 MUST_CHECK pid_t child_spawn(const struct spawn *s);
 
+/**
+ * child_fork() - A copy of us, born in a cgroup; as fork()
+ * @cgroup_fd:	-1 for ours
+ */
+MUST_CHECK pid_t child_fork(int cgroup_fd);
+
+/** child_reset_signals() - Undo what the agent has set for itself... */
+void child_reset_signals(void);
+
+/** child_reset_limits() - ...with descriptors, oom-killer and umask too */
+void child_reset_limits(void);
+
 #endif

@@ -24,21 +24,25 @@ static void bury(struct loop_defer *d)
 	free(c);
 }
 
-void conn_gone(struct conn *c)
+int conn_give_away(struct conn *c)
 {
 	int fd = c->io.fd;
 
-	if (c->state == CONN_GONE)
-		return;
 	c->state = CONN_GONE;
 	loop_del(&c->io);
-	(void)close(fd);
 	list_del(&c->link);
 	c->a->n_conns--;
 	loop_defer(&c->a->loop, &c->bury, bury);
 	events_leave(c);
 	port_leave(c);
 	proc_detach(c);
+	return fd;
+}
+
+void conn_gone(struct conn *c)
+{
+	if (c->state != CONN_GONE)
+		(void)close(conn_give_away(c));
 }
 
 void conn_new(struct agent *a, int fd)

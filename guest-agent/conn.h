@@ -111,6 +111,9 @@ void conn_error(struct conn *c, enum wire_error_kind kind, const struct err *e);
 /** conn_last() - No frame follows the ones queued */
 void conn_last(struct conn *c);
 
+/** conn_give_away() - Drop it, but not its socket, which is the caller's */
+MUST_CHECK int conn_give_away(struct conn *c);
+
 /** conn_gone() - Drop the connection; its process goes on without it */
 void conn_gone(struct conn *c);
 

@@ -9,6 +9,7 @@
 #include "guest-agent/agent.h"
 #include "guest-agent/boot.h"
 #include "guest-agent/child.h"
+#include "guest-agent/files/serve.h"
 #include "guest-agent/vsock.h"
 
 #define NS_PER_S 1000000000ull
@@ -42,6 +43,7 @@ static void op_power_off(struct agent *a)
 
 static const struct agent_ops guest_ops = {
 	.spawn = child_spawn,
+	.serve_files = files_spawn,
 	.kill = op_kill,
 	.set_clock = op_set_clock,
 	.power_off = op_power_off,

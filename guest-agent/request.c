@@ -10,6 +10,7 @@
 #include "guest-agent/clock.h"
 #include "guest-agent/conn.h"
 #include "guest-agent/events.h"
+#include "guest-agent/job.h"
 #include "guest-agent/manage.h"
 #include "guest-agent/process.h"
 #include "guest-agent/request.h"
@@ -128,6 +129,26 @@ static int on_exec(struct conn *c, const struct wire_frame *f, struct err *e)
 	return 0;
 }
 
+static int on_file(struct conn *c, const struct wire_frame *f, struct err *e)
+{
+	struct msg_file m;
+	int r = wire_file_parse(f->data, f->len, &m, e);
+
+	if (r < 0)
+		return r;
+	if (*c->a->boot_failed) {
+		(void)err_set(e, -EIO, "%s", c->a->boot_failed);
+		conn_error(c, WIRE_ERR_BOOT, e);
+		return 0;
+	}
+	r = job_start(c, &m, e);
+	if (r < 0)
+		conn_error(c,
+			   r == -ESHUTDOWN ? WIRE_ERR_GENERAL : WIRE_ERR_LIMIT,
+			   e);
+	return 0;
+}
+
 static int on_request(struct conn *c, const struct wire_frame *f, struct err *e)
 {
 	switch (f->type) {
@@ -142,6 +163,8 @@ static int on_request(struct conn *c, const struct wire_frame *f, struct err *e)
 		return on_clock(c, f, e);
 	case WIRE_STAT:
 		return on_stat(c);
+	case WIRE_FILE:
+		return on_file(c, f, e);
 	default:
 		return manage_request(c, f, e);
 	}

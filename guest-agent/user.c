@@ -2,6 +2,7 @@
 /* guest-agent/user.c - see user.h */
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -203,4 +204,23 @@ int user_find(int etc, const char *spec, struct user *ret, struct err *e)
 		 !find_group(group, colon + 1, &ret->gid))
 		return no_such(e, "group", colon + 1, "/etc/group");
 	return 0;
+}
+
+int user_become(const struct user *u, struct err *e)
+{
+	const char *what = NULL;
+
+	/* As an ordinary user (in tests) one may only stay who one is. */
+	if (geteuid() != 0 && u->uid == geteuid() && u->gid == getegid())
+		return 0;
+	if (setgroups(u->n_groups, u->groups) < 0)
+		what = "setgroups";
+	else if (setresgid(u->gid, u->gid, u->gid) < 0)
+		what = "setgid";
+	else if (setresuid(u->uid, u->uid, u->uid) < 0)
+		what = "setuid";
+	if (!what)
+		return 0;
+	return err_set(e, -errno, "user %u, group %u: %s: %s", u->uid, u->gid,
+		       what, strerror(errno));
 }

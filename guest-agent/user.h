@@ -39,4 +39,7 @@ struct user {
 MUST_CHECK int user_find(int etc, const char *spec, struct user *ret,
 			 struct err *e);
 
+/** user_become() - Be that user from now on. Return: 0; -errno, sentence */
+MUST_CHECK int user_become(const struct user *u, struct err *e);
+
 #endif

@@ -18,15 +18,20 @@
 #include "guest-agent/agent.h"
 #include "guest-agent/child.h"
 #include "guest-agent/conn.h"
+#include "guest-agent/files/serve.h"
+#include "guest-agent/job.h"
 #include "guest-agent/process.h"
 #include "tests/fuzz/fuzz.h"
 
 #define INPUT_MAX 100000u
 
-/* Not pids that the kernel gives out: of any process, of "job", of "old". */
+/* Not pids that the kernel gives out: of any process, of "job", of "old", of
+ * who serves files.
+ */
 #define PID_FAKE 0x3fffffff
 #define PID_JOB  0x3ffffffe
 #define PID_OLD  0x3ffffffd
+#define PID_FILE 0x3ffffffc
 
 static pid_t fake_spawn(const struct spawn *s)
 {
@@ -50,10 +55,17 @@ static pid_t fake_spawn(const struct spawn *s)
 	return s->req->argv[0][0] == 'o' ? PID_OLD : PID_FAKE;
 }
 
+/* A child that never ends, until it is killed. */
+static pid_t fake_serve_files(const struct files_spawn *s)
+{
+	bug_on(!s->req->path[0] || s->fd < 0);
+	return s->req->path[0] == 'f' ? -EAGAIN : PID_FILE;
+}
+
 static int fake_kill(pid_t pid, int sig)
 {
 	bug_on(pid > PID_FAKE || pid < -PID_FAKE);
-	bug_on(pid < PID_OLD && pid > -PID_OLD);
+	bug_on(pid < PID_FILE && pid > -PID_FILE);
 	bug_on(sig < 1 || sig > 64);
 	return 0;
 }
@@ -70,6 +82,7 @@ static void fake_power_off(struct agent *a)
 
 static const struct agent_ops fake_ops = {
 	.spawn = fake_spawn,
+	.serve_files = fake_serve_files,
 	.kill = fake_kill,
 	.set_clock = fake_set_clock,
 	.power_off = fake_power_off,
@@ -184,6 +197,8 @@ static void converse(struct agent *a, int fd, const uint8_t *data, size_t len)
 	for (int i = 0; i < 2; i++)
 		for (pid_t pid = PID_OLD; pid <= PID_FAKE; pid++)
 			proc_reaped(a, pid, 0);
+	while (job_reaped(a, PID_FILE))
+		;
 	serve(a);
 	(void)listen_to(fd, &rd, &last);
 	wire_reader_done(&rd);
@@ -215,7 +230,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	(void)close(fd[0]);
 	(void)close(other);
 	serve(a);
-	bug_on(a->n_conns || a->n_live);
+	bug_on(a->n_conns || a->n_live || a->n_jobs);
 	agent_done(a);
 	bug_on(a->n_ended || a->pool.used || a->n_clients);
 	return 0;

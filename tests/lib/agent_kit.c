@@ -11,6 +11,7 @@
 
 #include "guest-agent/child.h"
 #include "guest-agent/conn.h"
+#include "guest-agent/files/serve.h"
 #include "tests/lib/agent_kit.h"
 #include "tests/lib/check_main.h"
 
@@ -39,6 +40,7 @@ static void kit_power_off(struct agent *a)
 
 static const struct agent_ops kit_ops = {
 	.spawn = child_spawn,
+	.serve_files = files_spawn,
 	.kill = kit_kill,
 	.set_clock = kit_set_clock,
 	.power_off = kit_power_off,
