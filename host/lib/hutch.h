@@ -90,6 +90,9 @@ struct hutch_logs;
 /** struct hutch_events - Events being read; from hutch_events_open() */
 struct hutch_events;
 
+/** struct hutch_fs - The files of a VM; from hutch_fs_open() */
+struct hutch_fs;
+
 /** struct hutch_record - What is on record about a VM; below */
 struct hutch_record;
 
@@ -1217,6 +1220,199 @@ HUTCH_API int hutch_logs_wait(struct hutch_logs *l,
 
 /** hutch_logs_close() - Takes NULL */
 HUTCH_API void hutch_logs_close(struct hutch_logs *l);
+
+/* ---- Files ------------------------------------------------------------ */
+
+/*
+ * Paths are those of the VM, absolute or from where its processes start, and
+ * Linux's rules for links hold.  What is done is done as a user of the VM.
+ * docs/files.md tells what is kept of a file, and where a copy goes.
+ *
+ * Nothing here has a time-out: a call lasts as long as the VM takes.
+ */
+#define HUTCH_FS_PATH_MAX 4095 /* bytes of a path */
+
+/**
+ * hutch_fs_note_fn - Something was left out of a copy, or is remarkable
+ * @code:	Negative errno; 0: a remark
+ * @sentence:	Escaped, borrowed
+ */
+typedef void hutch_fs_note_fn(void *arg, int code, const char *sentence);
+
+/**
+ * struct hutch_fs_opts - How files are looked at
+ * @size:	sizeof(struct hutch_fs_opts)
+ * @user:	As in struct hutch_exec_opts; NULL: the VM's
+ * @note:	Called during a copy; NULL: nobody wants to know
+ * @arg:	Handed to it
+ */
+struct hutch_fs_opts {
+	size_t size;
+	const char *user;
+	hutch_fs_note_fn *note;
+	void *arg;
+};
+
+/* clang-format off */
+#define HUTCH_FS_OPTS_INIT { sizeof(struct hutch_fs_opts), NULL, NULL, NULL }
+/* clang-format on */
+
+/**
+ * hutch_fs_open() - Make ready to look at a VM's files; connects to nothing yet
+ * @opts:	May be NULL; its strings are copied
+ *
+ * Return: 0; -EINVAL for a bad name or user; -ENOMEM
+ */
+HUTCH_API int hutch_fs_open(struct hutch *h, const char *name,
+			    const struct hutch_fs_opts *opts,
+			    struct hutch_fs **ret, struct hutch_err *e);
+
+/** hutch_fs_close() - Takes NULL */
+HUTCH_API void hutch_fs_close(struct hutch_fs *fs);
+
+/**
+ * hutch_fs_refused() - Whether it was the VM that refused the last call
+ *
+ * All calls return the errno that Linux gave in the VM if it did, and others
+ * if they never came so far: -ENOENT if there is no such VM, -ESRCH if it is
+ * not running, -ECONNRESET, -EBADMSG, -ENOMEM...  This tells them apart.
+ *
+ * Return: 1 if so, else 0
+ */
+HUTCH_API int hutch_fs_refused(const struct hutch_fs *fs);
+
+enum hutch_file_kind {
+	HUTCH_FILE_REGULAR = 1,
+	HUTCH_FILE_FOLDER,
+	HUTCH_FILE_SYMLINK,
+	HUTCH_FILE_FIFO,
+	HUTCH_FILE_SOCKET,
+	HUTCH_FILE_CHAR_DEVICE,
+	HUTCH_FILE_BLOCK_DEVICE
+};
+
+/** hutch_file_kind_name() - "file", "folder", "symlink", ... */
+HUTCH_API const char *hutch_file_kind_name(enum hutch_file_kind kind);
+
+/**
+ * struct hutch_file - What stat() says of a file; all of it the VM's word
+ * @mode:	Permissions, 0 to 07777
+ * @rdev_major:	Of a device
+ * @bytes:	Its size
+ * @allocated:	Bytes that it takes on its disk
+ * @atime_ns:	Since 1970, likewise the next two
+ * @name:	In its folder; "" from hutch_fs_stat()
+ * @target:	Of a symbolic link, else ""
+ */
+struct hutch_file {
+	enum hutch_file_kind kind;
+	unsigned int mode;
+	unsigned int uid;
+	unsigned int gid;
+	unsigned int nlink;
+	unsigned int rdev_major;
+	unsigned int rdev_minor;
+	uint64_t bytes;
+	uint64_t allocated;
+	uint64_t ino;
+	int64_t atime_ns;
+	int64_t mtime_ns;
+	int64_t ctime_ns;
+	const char *name;
+	const char *target;
+};
+
+/*
+ * HUTCH_FS_FOLLOW	stat, get: what a symbolic link points to
+ * HUTCH_FS_PARENTS	mkdir: the folders above too; it may be there
+ * HUTCH_FS_RECURSIVE	remove: a folder and what is in it
+ * HUTCH_FS_FORCE	remove: what is not there is no error
+ * HUTCH_FS_ATOMIC	write: the new bytes are seen all at once, and are on
+ *			the disk
+ * HUTCH_FS_ARCHIVE	get, put: owners and extended attributes too, and
+ *			setuid and setgid where the owner is kept
+ */
+#define HUTCH_FS_FOLLOW    (1u << 0)
+#define HUTCH_FS_PARENTS   (1u << 1)
+#define HUTCH_FS_RECURSIVE (1u << 2)
+#define HUTCH_FS_FORCE     (1u << 3)
+#define HUTCH_FS_ATOMIC    (1u << 4)
+#define HUTCH_FS_ARCHIVE   (1u << 5)
+
+/**
+ * hutch_file_fn - Called with a file of a folder; @f is borrowed
+ *
+ * Return: 0; -errno to stop, which the call then returns
+ */
+typedef int hutch_file_fn(void *arg, const struct hutch_file *f);
+
+/** hutch_fs_stat() - What a file is; hutch_file_free() frees *@ret */
+HUTCH_API int hutch_fs_stat(struct hutch_fs *fs, const char *path,
+			    unsigned int flags, struct hutch_file **ret,
+			    struct hutch_err *e);
+
+/** hutch_file_free() - Takes NULL */
+HUTCH_API void hutch_file_free(struct hutch_file *f);
+
+/** hutch_fs_list() - What is in a folder, in the order of its file system */
+HUTCH_API int hutch_fs_list(struct hutch_fs *fs, const char *path,
+			    hutch_file_fn *fn, void *arg, struct hutch_err *e);
+
+/**
+ * hutch_fs_data_fn - Called with bytes of a file, in order
+ *
+ * Return: 0; -errno to stop, which the call then returns
+ */
+typedef int hutch_fs_data_fn(void *arg, const void *data, size_t len);
+
+/** hutch_fs_read() - The bytes of a file, to its end */
+HUTCH_API int hutch_fs_read(struct hutch_fs *fs, const char *path,
+			    hutch_fs_data_fn *fn, void *arg,
+			    struct hutch_err *e);
+
+/**
+ * hutch_fs_write() - Put what @fd gives, to its end, into a file
+ * @mode:	Of the file, if it is made
+ *
+ * Its folder must be there.  Without HUTCH_FS_ATOMIC the file is opened, and
+ * emptied, before @fd is read.
+ */
+HUTCH_API int hutch_fs_write(struct hutch_fs *fs, const char *path,
+			     unsigned int flags, unsigned int mode, int fd,
+			     struct hutch_err *e);
+
+/** hutch_fs_mkdir() - Make a folder */
+HUTCH_API int hutch_fs_mkdir(struct hutch_fs *fs, const char *path,
+			     unsigned int flags, unsigned int mode,
+			     struct hutch_err *e);
+
+/**
+ * hutch_fs_remove() - Remove a file, or a folder with HUTCH_FS_RECURSIVE
+ *
+ * Follows no symbolic link.  Return: 0; -EISDIR for a folder without the flag
+ */
+HUTCH_API int hutch_fs_remove(struct hutch_fs *fs, const char *path,
+			      unsigned int flags, struct hutch_err *e);
+
+/** hutch_fs_rename() - As rename(2): -EXDEV is not made up for by a copy */
+HUTCH_API int hutch_fs_rename(struct hutch_fs *fs, const char *from,
+			      const char *to, struct hutch_err *e);
+
+/**
+ * hutch_fs_get() - Copy a file, or a folder with all that is in it, out
+ * @path:	In the VM; with "/." at its end what is in the folder
+ * @to:		On this host: where to, or a folder to put it in
+ *
+ * Return: 0; 1 if something was left out, of which @note was told; -errno
+ */
+HUTCH_API int hutch_fs_get(struct hutch_fs *fs, const char *path,
+			   unsigned int flags, const char *to,
+			   struct hutch_err *e);
+
+/** hutch_fs_put() - The same into the VM, from @from on this host */
+HUTCH_API int hutch_fs_put(struct hutch_fs *fs, const char *from,
+			   unsigned int flags, const char *path,
+			   struct hutch_err *e);
 
 /* ---- Images ----------------------------------------------------------- */
 

@@ -61,6 +61,27 @@ const char *hutch_reason_name(enum hutch_reason reason)
 		       : reason_names[reason];
 }
 
+const char *hutch_file_kind_name(enum hutch_file_kind kind)
+{
+	switch (kind) {
+	case HUTCH_FILE_REGULAR:
+		return "file";
+	case HUTCH_FILE_FOLDER:
+		return "folder";
+	case HUTCH_FILE_SYMLINK:
+		return "symlink";
+	case HUTCH_FILE_FIFO:
+		return "fifo";
+	case HUTCH_FILE_SOCKET:
+		return "socket";
+	case HUTCH_FILE_CHAR_DEVICE:
+		return "char-device";
+	case HUTCH_FILE_BLOCK_DEVICE:
+		return "block-device";
+	}
+	return "?";
+}
+
 const char *hutch_process_state_name(enum hutch_process_state state)
 {
 	if ((unsigned int)state >= ARRAY_LEN(process_state_names) ||

@@ -17,8 +17,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 
 #include "common/io.h"
+#include "guest-agent/files/serve.h"
 #include "tests/lib/fake_vmm.h"
 
 #define STATUS_POWEROFF 0
@@ -156,6 +158,38 @@ static bool greet(struct peer *p)
 	return true;
 }
 
+/* By the agent's own code, in the files of this machine. */
+static void serve_file(struct peer *p, const struct wire_frame *f)
+{
+	const char *no_env[] = { NULL };
+	const struct msg_boot boot = {
+		.hostname = "", .cwd = "", .user = "", .env = no_env
+	};
+	struct msg_file m;
+	struct err e;
+	pid_t pid;
+
+	if (wire_file_parse(f->data, f->len, &m, &e) < 0) {
+		fake_error(p, EINVAL, WIRE_ERR_BAD_REQUEST, e.msg);
+		return;
+	}
+	if (fake_evil_files(p, &m))
+		return;
+	pid = fork();
+	if (pid == 0) {
+		struct ring none = { .cap = 0 };
+		const struct files_spawn s = { .req = &m,
+					       .boot = &boot,
+					       .fd = p->fd,
+					       .in = &p->in,
+					       .out = &none };
+
+		files_serve(&s);
+	}
+	if (pid < 0 || waitpid(pid, NULL, 0) != pid)
+		abort();
+}
+
 static void serve_request(struct peer *p, const struct wire_frame *f)
 {
 	switch (f->type) {
@@ -182,6 +216,9 @@ static void serve_request(struct peer *p, const struct wire_frame *f)
 		break;
 	case WIRE_WAIT_PORT:
 		fake_serve_wait_port(p, f);
+		break;
+	case WIRE_FILE:
+		serve_file(p, f);
 		break;
 	default:
 		break;

@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 
+#include "common/wire_file.h"
 #include "common/wire_proc.h"
 
 #define FAKE_PROCS  4096
@@ -127,6 +128,9 @@ void fake_put_done(struct peer *p);
 
 /** fake_be_evil() - Answer ATTACH. Return: whether @id asks for that */
 bool fake_be_evil(struct peer *p, const char *id);
+
+/** fake_evil_files() - Answer FILE. Return: whether its path asks for that */
+bool fake_evil_files(struct peer *p, const struct msg_file *m);
 
 /* ---- fake_procs.c, requests ---- */
 void fake_serve_events(struct peer *p);

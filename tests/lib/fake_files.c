@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tests/lib/fake_files.c - answers to FILE as only a hostile agent gives them
+ *
+ * The path /evil/NAME asks for the lie NAME.  Each is a folder that is sent
+ * as it should be, save for one thing; "truth" is without that.
+ */
+#include <string.h>
+
+#include "tests/lib/fake_vmm.h"
+
+#define EVIL "/evil/"
+
+#define STEPS_MAX 8
+
+/**
+ * struct step - A frame
+ * @name:	Of an entry, of an attribute
+ * @text:	Target of a link, bytes
+ * @at:		Offset, size, or number of a link
+ */
+struct step {
+	enum wire_type type;
+	enum wire_file_kind kind;
+	const char *name;
+	const char *text;
+	uint64_t at;
+};
+
+struct lie {
+	const char *name;
+	struct step step[STEPS_MAX];
+};
+
+#define ROOT                                   \
+	{                                      \
+		WIRE_FILE_ENTRY, WIRE_KIND_DIR \
+	}
+#define UP                   \
+	{                    \
+		WIRE_FILE_UP \
+	}
+#define FILE_NAMED(n)                                \
+	{                                            \
+		WIRE_FILE_ENTRY, WIRE_KIND_FILE, (n) \
+	}
+#define BYTES(t, o)                               \
+	{                                         \
+		WIRE_FILE_DATA, 0, NULL, (t), (o) \
+	}
+#define END_AT(n)                                 \
+	{                                         \
+		WIRE_FILE_END, 0, NULL, NULL, (n) \
+	}
+#define LINK_TO(n, t)                                        \
+	{                                                    \
+		WIRE_FILE_ENTRY, WIRE_KIND_SYMLINK, (n), (t) \
+	}
+
+static const struct lie lies[] = {
+	{ "truth", { ROOT, FILE_NAMED("f"), BYTES("abc", 0), END_AT(3), UP } },
+	{ "nothing", { { 0 } } },
+	{ "half", { ROOT, FILE_NAMED("f"), BYTES("abc", 0), END_AT(3) } },
+	{ "half-file", { ROOT, FILE_NAMED("f"), BYTES("abc", 0) } },
+	{ "slash", { ROOT, FILE_NAMED("../f"), END_AT(0), UP } },
+	{ "dotdot",
+	  { ROOT, { WIRE_FILE_ENTRY, WIRE_KIND_DIR, ".." }, UP, UP } },
+	{ "dot", { ROOT, FILE_NAMED("."), END_AT(0), UP } },
+	{ "nameless", { ROOT, FILE_NAMED(""), END_AT(0), UP } },
+	{ "through-link",
+	  { ROOT,
+	    LINK_TO("l", "/tmp"),
+	    { WIRE_FILE_ENTRY, WIRE_KIND_DIR, "l" },
+	    FILE_NAMED("hutch-evil"),
+	    END_AT(0),
+	    UP,
+	    UP } },
+	{ "link-to-nothing",
+	  { ROOT, { WIRE_FILE_ENTRY, WIRE_KIND_LINK, "f", NULL, 1 }, UP } },
+	{ "link-out-of-turn",
+	  { ROOT,
+	    { WIRE_FILE_ENTRY, WIRE_KIND_FILE, "f", NULL, 2 },
+	    END_AT(0),
+	    UP } },
+	{ "root-is-link",
+	  { { WIRE_FILE_ENTRY, WIRE_KIND_LINK, "", NULL, 1 } } },
+	{ "twice",
+	  { ROOT, FILE_NAMED("f"), BYTES("abc", 0), BYTES("abc", 2), END_AT(5),
+	    UP } },
+	{ "too-short",
+	  { ROOT, FILE_NAMED("f"), BYTES("abc", 0), END_AT(2), UP } },
+	{ "two-roots", { ROOT, UP, ROOT, UP } },
+	{ "up-and-up", { ROOT, UP, UP } },
+	{ "entry-in-file",
+	  { ROOT, FILE_NAMED("f"), FILE_NAMED("g"), END_AT(0), UP } },
+	{ "stray-bytes", { ROOT, BYTES("abc", 0), UP } },
+	{ "stray-end", { ROOT, END_AT(0), UP } },
+	{ "attribute", { ROOT, { WIRE_FILE_XATTR, 0, "trusted.x", "1" }, UP } },
+	{ "socket", { ROOT, { WIRE_FILE_ENTRY, WIRE_KIND_SOCKET, "s" }, UP } },
+	{ "output", { ROOT, { WIRE_TRUNCATED }, UP } },
+	{ "refusal", { { WIRE_ERROR, 0, NULL, "\033no", 5000 } } },
+	{ "huge", { ROOT, FILE_NAMED("f"), END_AT(1ull << 62), UP } },
+};
+
+static void put_step(struct wr *wr, const struct step *s)
+{
+	const char *text = s->text ? s->text : "";
+	const struct msg_entry entry = {
+		.kind = s->kind,
+		.mode = s->kind == WIRE_KIND_DIR ? 0755 : 06644,
+		.link = s->type == WIRE_FILE_ENTRY ? (uint32_t)s->at : 0,
+		.name = s->name ? s->name : "",
+		.target = text,
+	};
+
+	switch (s->type) {
+	case WIRE_FILE_ENTRY:
+		wire_entry_put(wr, &entry);
+		break;
+	case WIRE_FILE_DATA:
+		wire_file_data_put(
+			wr, &(struct msg_file_data){ .offset = s->at,
+						     .data = text,
+						     .len = strlen(text) });
+		break;
+	case WIRE_FILE_END:
+		wire_file_end_put(wr, &(struct msg_file_end){ .size = s->at });
+		break;
+	case WIRE_FILE_XATTR:
+		wire_xattr_put(wr, &(struct msg_xattr){ .name = s->name,
+							.data = text,
+							.len = strlen(text) });
+		break;
+	case WIRE_TRUNCATED:
+		wire_truncated_put(
+			wr, &(struct msg_truncated){ .stream = 1, .lost = 1 });
+		break;
+	case WIRE_ERROR:
+		wire_error_put(wr,
+			       &(struct msg_error){ .code = (uint32_t)s->at,
+						    .kind = WIRE_ERR_GENERAL,
+						    .sentence = text });
+		break;
+	default:
+		wire_empty_put(wr, s->type);
+	}
+}
+
+static void tell(struct peer *p, const struct lie *lie)
+{
+	char c;
+
+	for (size_t i = 0; i < STEPS_MAX && lie->step[i].type; i++) {
+		uint8_t buf[1024];
+		struct wr wr = wr_init(buf, sizeof(buf));
+
+		put_step(&wr, &lie->step[i]);
+		fake_send(p, &wr);
+	}
+	fake_put_done(p);
+	while (read(p->fd, &c, 1) > 0)
+		continue;
+}
+
+bool fake_evil_files(struct peer *p, const struct msg_file *m)
+{
+	if (strncmp(m->path, EVIL, strlen(EVIL)) != 0)
+		return false;
+	for (size_t i = 0; i < ARRAY_LEN(lies); i++)
+		if (strcmp(lies[i].name, m->path + strlen(EVIL)) == 0)
+			tell(p, &lies[i]);
+	return true;
+}

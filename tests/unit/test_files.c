@@ -1,0 +1,822 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tests/unit/test_files.c - files of a VM: libhutch against the agent's own
+ * code, which here works in the files of this machine
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <sys/xattr.h>
+
+#include "tests/lib/check_main.h"
+#include "tests/lib/host_env.h"
+
+#define NOTES_MAX 2048
+
+/**
+ * struct place - A VM, and a folder with two in it: "vm" and "here"
+ * @notes:	What was told of, a line each
+ */
+struct place {
+	struct host_env v;
+	struct hutch_fs *fs;
+	char dir[64];
+	int fd;
+	char notes[NOTES_MAX];
+	char buf[4200];
+};
+
+static void take_note(void *arg, int code, const char *sentence)
+{
+	struct place *p = arg;
+	size_t len = strlen(p->notes);
+
+	(void)snprintf(p->notes + len, NOTES_MAX - len, "%d %s\n", code,
+		       sentence);
+}
+
+static void up(struct place *p)
+{
+	struct hutch_fs_opts o = HUTCH_FS_OPTS_INIT;
+
+	memset(p, 0, sizeof(*p));
+	host_up(&p->v);
+	(void)snprintf(p->dir, sizeof(p->dir), "/tmp/hutch-files-XXXXXX");
+	ck_assert_ptr_nonnull(mkdtemp(p->dir));
+	p->fd = open(p->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	ck_assert_int_eq(mkdirat(p->fd, "vm", 0755), 0);
+	ck_assert_int_eq(mkdirat(p->fd, "here", 0755), 0);
+	o.note = take_note;
+	o.arg = p;
+	ck_assert_int_eq(hutch_fs_open(p->v.h, "web", &o, &p->fs, &p->v.e), 0);
+}
+
+static void down(struct place *p)
+{
+	hutch_fs_close(p->fs);
+	(void)close(p->fd);
+	host_env_remove(p->dir);
+	host_down(&p->v);
+}
+
+/* The path of @name, which is below p->dir; good until the next-but-three. */
+static const char *at(struct place *p, const char *name)
+{
+	static unsigned int turn;
+	static char bufs[4][4200];
+	char *buf = bufs[turn++ % 4];
+
+	(void)snprintf(buf, sizeof(bufs[0]), "%s/%s", p->dir, name);
+	return buf;
+}
+
+static void put(struct place *p, const char *name, const char *text)
+{
+	int fd = openat(p->fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
+			0644);
+
+	ck_assert_msg(fd >= 0, "%s: %s", name, strerror(errno));
+	ck_assert_int_eq(write(fd, text, strlen(text)), strlen(text));
+	ck_assert_int_eq(close(fd), 0);
+}
+
+static const char *text_of(struct place *p, const char *name)
+{
+	int fd = openat(p->fd, name, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, p->buf, sizeof(p->buf) - 1);
+
+	if (fd >= 0)
+		(void)close(fd);
+	if (n < 0)
+		return NULL;
+	p->buf[n] = '\0';
+	return p->buf;
+}
+
+static struct stat stat_of(struct place *p, const char *name)
+{
+	struct stat st = { 0 };
+
+	ck_assert_msg(fstatat(p->fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0,
+		      "%s: %s", name, strerror(errno));
+	return st;
+}
+
+/* How many entries a folder has. */
+static int count(struct place *p, const char *name)
+{
+	char cmd[4300];
+	FILE *f;
+	int n = -1;
+
+	(void)snprintf(cmd, sizeof(cmd), "ls -A %s/%s | wc -l", p->dir, name);
+	f = popen(cmd, "re"); /* NOLINT(cert-env33-c): in a test */
+	ck_assert_ptr_nonnull(f);
+	ck_assert_int_eq(fscanf(f, "%d", &n), 1);
+	(void)pclose(f);
+	return n;
+}
+
+static void want(struct place *p, int r, int code, const char *words)
+{
+	ck_assert_msg(r == code, "%d, not %d: %s", r, code, p->v.e.msg);
+	ck_assert_msg(strstr(p->v.e.msg, words) != NULL, "'%s' lacks '%s'",
+		      p->v.e.msg, words);
+}
+
+/* ---- One file ---- */
+
+static int append(void *arg, const void *data, size_t len)
+{
+	struct place *p = arg;
+	size_t had = strlen(p->buf);
+
+	ck_assert_uint_lt(had + len, sizeof(p->buf));
+	memcpy(p->buf + had, data, len);
+	p->buf[had + len] = '\0';
+	return 0;
+}
+
+static int read_it(struct place *p, const char *name)
+{
+	p->buf[0] = '\0';
+	return hutch_fs_read(p->fs, at(p, name), append, p, &p->v.e);
+}
+
+/* Write @text to a file of the VM. */
+static int write_it(struct place *p, const char *name, unsigned int flags,
+		    const char *text)
+{
+	int fd[2], r;
+
+	ck_assert_int_eq(pipe2(fd, O_CLOEXEC), 0);
+	ck_assert_int_eq(write(fd[1], text, strlen(text)), strlen(text));
+	(void)close(fd[1]);
+	r = hutch_fs_write(p->fs, at(p, name), flags, 0640, fd[0], &p->v.e);
+	(void)close(fd[0]);
+	return r;
+}
+
+START_TEST(a_file_is_written_and_read)
+{
+	struct place p;
+
+	up(&p);
+	ck_assert_int_eq(write_it(&p, "vm/f", 0, "hello"), 0);
+	ck_assert_str_eq(text_of(&p, "vm/f"), "hello");
+	ck_assert_uint_eq(stat_of(&p, "vm/f").st_mode, S_IFREG | 0640);
+	ck_assert_int_eq(read_it(&p, "vm/f"), 0);
+	ck_assert_str_eq(p.buf, "hello");
+	ck_assert_int_eq(write_it(&p, "vm/f", 0, ""), 0);
+	ck_assert_int_eq(read_it(&p, "vm/f"), 0);
+	ck_assert_str_eq(p.buf, "");
+	down(&p);
+}
+END_TEST
+
+START_TEST(what_linux_refuses_is_told_by_its_errno)
+{
+	struct hutch_file *f = NULL;
+	struct place p;
+
+	up(&p);
+	put(&p, "vm/f", "x");
+	want(&p, read_it(&p, "vm/none"), -ENOENT, "vm/none'");
+	ck_assert_int_eq(hutch_fs_refused(p.fs), 1);
+	want(&p, read_it(&p, "vm"), -EISDIR, "Is a directory");
+	want(&p, write_it(&p, "vm", 0, ""), -EISDIR, "vm'");
+	want(&p, write_it(&p, "vm/no/f", 0, ""), -ENOENT, "vm/no/f'");
+	want(&p, write_it(&p, "vm/f/g", HUTCH_FS_ATOMIC, ""), -ENOTDIR, "f/g'");
+	want(&p, hutch_fs_stat(p.fs, at(&p, "vm/g"), 0, &f, &p.v.e), -ENOENT,
+	     "vm/g'");
+	want(&p, hutch_fs_mkdir(p.fs, at(&p, "vm"), 0, 0755, &p.v.e), -EEXIST,
+	     "vm'");
+	want(&p,
+	     hutch_fs_mkdir(p.fs, at(&p, "vm/f/d"), HUTCH_FS_PARENTS, 0755,
+			    &p.v.e),
+	     -ENOTDIR, "vm/f/d'");
+	want(&p, hutch_fs_mkdir(p.fs, at(&p, "vm/a/b"), 0, 0755, &p.v.e),
+	     -ENOENT, "vm/a/b'");
+	want(&p, hutch_fs_remove(p.fs, at(&p, "vm"), HUTCH_FS_FORCE, &p.v.e),
+	     -EISDIR, "vm'");
+	want(&p, hutch_fs_remove(p.fs, at(&p, "vm/n"), 0, &p.v.e), -ENOENT,
+	     "vm/n'");
+	want(&p, hutch_fs_rename(p.fs, at(&p, "vm/f"), "/proc/f", &p.v.e),
+	     -EXDEV, "a rename does not copy");
+	/* What is refused on this side is not the VM's word. */
+	want(&p, hutch_fs_stat(p.fs, "", 0, &f, &p.v.e), -EINVAL, "empty");
+	ck_assert_int_eq(hutch_fs_refused(p.fs), 0);
+	want(&p, hutch_fs_stat(p.fs, "/", 0x80, &f, &p.v.e), -EINVAL, "0x80");
+	down(&p);
+}
+END_TEST
+
+START_TEST(a_vm_that_is_not_there_is_no_refusal)
+{
+	struct hutch_file *f = NULL;
+	struct hutch_fs *fs;
+	struct place p;
+
+	up(&p);
+	ck_assert_int_eq(hutch_fs_open(p.v.h, "nobody", NULL, &fs, &p.v.e), 0);
+	want(&p, hutch_fs_stat(fs, "/", 0, &f, &p.v.e), -ENOENT, "nobody");
+	ck_assert_int_eq(hutch_fs_refused(fs), 0);
+	hutch_fs_close(fs);
+	ck_assert_int_eq(hutch_fs_open(p.v.h, "No", NULL, &fs, &p.v.e),
+			 -EINVAL);
+	down(&p);
+}
+END_TEST
+
+START_TEST(an_atomic_write_keeps_what_the_file_was)
+{
+	struct stat st;
+	struct place p;
+	int fd;
+
+	up(&p);
+	put(&p, "vm/f", "old");
+	ck_assert_int_eq(fchmodat(p.fd, "vm/f", 0751, 0), 0);
+	ck_assert_int_eq(symlinkat("f", p.fd, "vm/l"), 0);
+	fd = openat(p.fd, "vm/f", O_RDONLY | O_CLOEXEC);
+	ck_assert_int_eq(write_it(&p, "vm/l", HUTCH_FS_ATOMIC, "new"), 0);
+	/* Who has the old one open still reads it. */
+	ck_assert_int_eq(read(fd, p.buf, 4), 3);
+	ck_assert_int_eq(memcmp(p.buf, "old", 3), 0);
+	(void)close(fd);
+	ck_assert_str_eq(text_of(&p, "vm/f"), "new");
+	st = stat_of(&p, "vm/f");
+	ck_assert_uint_eq(st.st_mode, S_IFREG | 0751);
+	ck_assert(S_ISLNK(stat_of(&p, "vm/l").st_mode));
+	ck_assert_int_eq(write_it(&p, "vm/g", HUTCH_FS_ATOMIC, "g"), 0);
+	ck_assert_uint_eq(stat_of(&p, "vm/g").st_mode, S_IFREG | 0640);
+	ck_assert_int_eq(count(&p, "vm"), 3);
+	want(&p, write_it(&p, "vm", HUTCH_FS_ATOMIC, ""), -EISDIR, "vm'");
+	down(&p);
+}
+END_TEST
+
+/* Whoever writes goes before all is there: nothing of it is seen. */
+START_TEST(an_atomic_write_that_is_broken_off_leaves_nothing)
+{
+	struct place p;
+	pid_t pid;
+	int fd[2];
+
+	up(&p);
+	put(&p, "vm/f", "old");
+	ck_assert_int_eq(pipe2(fd, O_CLOEXEC), 0);
+	ck_assert_int_eq(write(fd[1], "half", 4), 4);
+	pid = fork();
+	if (pid == 0)
+		_exit(hutch_fs_write(p.fs, at(&p, "vm/f"), HUTCH_FS_ATOMIC,
+				     0644, fd[0], NULL) < 0);
+	/* It has the bytes once the pipe is empty. */
+	while (fcntl(fd[0], F_SETPIPE_SZ, 4096) < 0)
+		continue;
+	(void)kill(pid, SIGKILL);
+	ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+	(void)close(fd[0]);
+	(void)close(fd[1]);
+	ck_assert_str_eq(text_of(&p, "vm/f"), "old");
+	/* The child in the VM goes as well; then nothing is beside it. */
+	ck_assert_int_eq(write_it(&p, "vm/g", 0, ""), 0);
+	ck_assert_int_eq(count(&p, "vm"), 2);
+	down(&p);
+}
+END_TEST
+
+START_TEST(fifos_wait_for_nobody_but_their_other_end)
+{
+	struct place p;
+	int fd;
+
+	up(&p);
+	ck_assert_int_eq(mkfifoat(p.fd, "vm/q", 0600), 0);
+	want(&p, write_it(&p, "vm/q", 0, "x"), -ENXIO, "nobody reads");
+	fd = openat(p.fd, "vm/q", O_RDWR | O_CLOEXEC);
+	ck_assert_int_eq(write_it(&p, "vm/q", 0, "word"), 0);
+	ck_assert_int_eq(read(fd, p.buf, 8), 4);
+	if (fork() == 0) {
+		(void)write_it(&p, "vm/q", 0, "through");
+		_exit(0);
+	}
+	(void)close(fd);
+	ck_assert_int_eq(read_it(&p, "vm/q"), 0);
+	ck_assert(!*p.buf || strcmp(p.buf, "through") == 0);
+	(void)wait(NULL);
+	down(&p);
+}
+END_TEST
+
+START_TEST(stat_tells_what_there_is)
+{
+	struct hutch_file *f = NULL;
+	struct stat st;
+	struct place p;
+
+	up(&p);
+	put(&p, "vm/f", "12345");
+	ck_assert_int_eq(symlinkat("f", p.fd, "vm/l"), 0);
+	ck_assert_int_eq(hutch_fs_stat(p.fs, at(&p, "vm/l"), 0, &f, NULL), 0);
+	ck_assert_int_eq(f->kind, HUTCH_FILE_SYMLINK);
+	ck_assert_str_eq(f->target, "f");
+	ck_assert_str_eq(f->name, "");
+	hutch_file_free(f);
+	ck_assert_int_eq(
+		hutch_fs_stat(p.fs, at(&p, "vm/l"), HUTCH_FS_FOLLOW, &f, NULL),
+		0);
+	st = stat_of(&p, "vm/f");
+	ck_assert_int_eq(f->kind, HUTCH_FILE_REGULAR);
+	ck_assert_uint_eq(f->bytes, 5);
+	ck_assert_uint_eq(f->mode, 0644);
+	ck_assert_uint_eq(f->nlink, 1);
+	ck_assert_uint_eq(f->ino, st.st_ino);
+	ck_assert_uint_eq(f->uid, st.st_uid);
+	ck_assert_int_eq(f->mtime_ns,
+			 st.st_mtim.tv_sec * 1000000000ll + st.st_mtim.tv_nsec);
+	hutch_file_free(f);
+	ck_assert_int_eq(hutch_fs_stat(p.fs, "/dev/null", 0, &f, NULL), 0);
+	ck_assert_int_eq(f->kind, HUTCH_FILE_CHAR_DEVICE);
+	ck_assert_uint_eq(f->rdev_major, 1);
+	ck_assert_uint_eq(f->rdev_minor, 3);
+	hutch_file_free(f);
+	down(&p);
+}
+END_TEST
+
+static int take_name(void *arg, const struct hutch_file *f)
+{
+	struct place *p = arg;
+	size_t len = strlen(p->buf);
+
+	(void)snprintf(p->buf + len, sizeof(p->buf) - len, "%s:%u ", f->name,
+		       f->kind);
+	return strcmp(f->name, "stop") == 0 ? -ECANCELED : 0;
+}
+
+START_TEST(list_tells_of_each_file)
+{
+	struct place p;
+
+	up(&p);
+	ck_assert_int_eq(
+		hutch_fs_list(p.fs, at(&p, "vm"), take_name, &p, &p.v.e), 0);
+	ck_assert_str_eq(p.buf, "");
+	put(&p, "vm/\xff\n", "");
+	ck_assert_int_eq(
+		hutch_fs_list(p.fs, at(&p, "vm"), take_name, &p, &p.v.e), 0);
+	ck_assert_str_eq(p.buf, "\xff\n:1 ");
+	put(&p, "here/stop", "");
+	want(&p, hutch_fs_list(p.fs, at(&p, "here"), take_name, &p, &p.v.e),
+	     -ECANCELED, "stopped");
+	want(&p,
+	     hutch_fs_list(p.fs, at(&p, "here/stop"), take_name, &p, &p.v.e),
+	     -ENOTDIR, "stop'");
+	down(&p);
+}
+END_TEST
+
+START_TEST(folders_and_names_are_changed)
+{
+	struct place p;
+
+	up(&p);
+	ck_assert_int_eq(hutch_fs_mkdir(p.fs, at(&p, "vm/d"), 0, 01770, NULL),
+			 0);
+	ck_assert_uint_eq(stat_of(&p, "vm/d").st_mode, S_IFDIR | 01770);
+	for (int i = 0; i < 2; i++)
+		ck_assert_int_eq(hutch_fs_mkdir(p.fs, at(&p, "vm//a/b/c"),
+						HUTCH_FS_PARENTS, 0700, NULL),
+				 0);
+	ck_assert_uint_eq(stat_of(&p, "vm/a/b").st_mode, S_IFDIR | 0755);
+	ck_assert_uint_eq(stat_of(&p, "vm/a/b/c").st_mode, S_IFDIR | 0700);
+	ck_assert_int_eq(symlinkat("../../here", p.fd, "vm/a/l"), 0);
+	put(&p, "here/kept", "");
+	ck_assert_int_eq(
+		hutch_fs_rename(p.fs, at(&p, "vm/a"), at(&p, "vm/z"), NULL), 0);
+	ck_assert_int_eq(
+		hutch_fs_remove(p.fs, at(&p, "vm/z"), HUTCH_FS_RECURSIVE, NULL),
+		0);
+	ck_assert_int_eq(
+		hutch_fs_remove(p.fs, at(&p, "vm/z"), HUTCH_FS_FORCE, NULL), 0);
+	ck_assert_int_eq(count(&p, "vm"), 1);
+	ck_assert_int_eq(count(&p, "here"), 1);
+	want(&p,
+	     hutch_fs_remove(p.fs, at(&p, "vm/d/.."), HUTCH_FS_RECURSIVE,
+			     &p.v.e),
+	     -EINVAL, "no name");
+	down(&p);
+}
+END_TEST
+
+/* ---- Where a copy goes: the table of docs/files.md ---- */
+
+/**
+ * struct where - One line of it
+ * @from:	"f" is a file, "d" a folder with "x" in it
+ * @to:		"old" is a file, "dir" a folder, "link" points to it
+ * @ret:	0, or what it fails with
+ * @made:	What is there then, a file with the bytes of "f" or "d/x"
+ */
+static const struct where {
+	const char *from;
+	const char *to;
+	int ret;
+	const char *made;
+} table[] = {
+	{ "f", "new", 0, "new" },         { "f", "new/", -ENOENT, NULL },
+	{ "f", "no/new", -ENOENT, NULL }, { "f", "old", 0, "old" },
+	{ "f", "old/", -ENOTDIR, NULL },  { "f", "old/new", -ENOTDIR, NULL },
+	{ "f", "dir", 0, "dir/f" },       { "f", "dir/", 0, "dir/f" },
+	{ "f", "dir/.", 0, "dir/f" },     { "f", "link", 0, "dir/f" },
+	{ "f", "fullf", -EISDIR, NULL },  { "f/", "new", -ENOTDIR, NULL },
+	{ "d", "new", 0, "new/x" },       { "d", "new/", 0, "new/x" },
+	{ "d/", "new", 0, "new/x" },      { "d/.", "new", 0, "new/x" },
+	{ "d", "no/new", -ENOENT, NULL }, { "d", "old", -ENOTDIR, NULL },
+	{ "d", "dir", 0, "dir/d/x" },     { "d/", "dir/", 0, "dir/d/x" },
+	{ "d", "link", 0, "dir/d/x" },    { "d/.", "dir", 0, "dir/x" },
+	{ "d/..", "dir", 0, "dir/d/x" },  { "none", "new", -ENOENT, NULL },
+};
+
+static void fill(struct place *p)
+{
+	put(p, "here/f", "bytes");
+	put(p, "vm/f", "bytes");
+	for (int i = 0; i < 2; i++) {
+		const char *top = i ? "vm" : "here";
+		char name[32];
+
+		(void)snprintf(name, sizeof(name), "%s/d", top);
+		ck_assert_int_eq(mkdirat(p->fd, name, 0755), 0);
+		(void)snprintf(name, sizeof(name), "%s/d/x", top);
+		put(p, name, "bytes");
+		(void)snprintf(name, sizeof(name), "%s/to", top);
+		ck_assert_int_eq(mkdirat(p->fd, name, 0755), 0);
+		(void)snprintf(name, sizeof(name), "%s/to/old", top);
+		put(p, name, "old");
+		(void)snprintf(name, sizeof(name), "%s/to/dir", top);
+		ck_assert_int_eq(mkdirat(p->fd, name, 0755), 0);
+		(void)snprintf(name, sizeof(name), "%s/to/link", top);
+		ck_assert_int_eq(symlinkat("dir", p->fd, name), 0);
+		/* A folder that has the file's name already. */
+		(void)snprintf(name, sizeof(name), "%s/to/fullf", top);
+		ck_assert_int_eq(mkdirat(p->fd, name, 0755), 0);
+		(void)snprintf(name, sizeof(name), "%s/to/fullf/f", top);
+		ck_assert_int_eq(mkdirat(p->fd, name, 0755), 0);
+	}
+}
+
+static void run(const char *cmd, const char *dir)
+{
+	char line[1024];
+
+	(void)snprintf(line, sizeof(line), "cd %s && %s", dir, cmd);
+	/* NOLINTNEXTLINE(cert-env33-c): in a test */
+	ck_assert_msg(system(line) == 0, "%s", line);
+}
+
+static void copy_one(struct place *p, const struct where *w, bool out)
+{
+	char from[64], to[64], made[64];
+	int r;
+
+	run("rm -rf vm here && mkdir vm here", p->dir);
+	fill(p);
+	(void)snprintf(from, sizeof(from), "%s/%s", out ? "vm" : "here",
+		       w->from);
+	(void)snprintf(to, sizeof(to), "%s/to/%s", out ? "here" : "vm", w->to);
+	r = out ? hutch_fs_get(p->fs, at(p, from), 0, at(p, to), &p->v.e)
+		: hutch_fs_put(p->fs, at(p, from), 0, at(p, to), &p->v.e);
+	ck_assert_msg(r == w->ret, "%s to %s: %d %s", from, to, r, p->v.e.msg);
+	ck_assert_str_eq(p->notes, "");
+	if (w->made) {
+		(void)snprintf(made, sizeof(made), "%s/to/%s",
+			       out ? "here" : "vm", w->made);
+		ck_assert_msg(text_of(p, made) != NULL, "%s to %s", from, to);
+		ck_assert_str_eq(p->buf, "bytes");
+	} else {
+		ck_assert_int_eq(count(p, out ? "here/to" : "vm/to"), 4);
+		ck_assert_str_eq(text_of(p, out ? "here/to/old" : "vm/to/old"),
+				 "old");
+	}
+}
+
+START_TEST(a_copy_goes_where_the_table_says)
+{
+	struct place p;
+
+	up(&p);
+	for (size_t i = 0; i < ARRAY_LEN(table); i++)
+		for (int out = 0; out < 2; out++)
+			copy_one(&p, &table[i], out);
+	down(&p);
+}
+END_TEST
+
+/* ---- What a copy keeps ---- */
+
+#define LONG_NAME                                                            \
+	"nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn" \
+	"nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn" \
+	"nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn" \
+	"nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn"
+
+/* One of each kind, and what only a careful copy keeps. */
+static void make_tree(struct place *p, const char *top)
+{
+	char dir[128];
+
+	(void)snprintf(dir, sizeof(dir), "%s/%s", p->dir, top);
+	run("mkdir -p t/a/b t/empty && echo text > t/a/b/file", dir);
+	run("echo linked > t/one && ln t/one t/a/two && ln t/one t/a/b/three",
+	    dir);
+	run("mkfifo -m 640 t/q && ln t/q t/a/q2 && ln -s /etc/passwd t/abs && "
+	    "ln -s nowhere t/a/dangling && : > t/zero",
+	    dir);
+	run("truncate -s 10M t/holes && printf x | dd of=t/holes bs=1 "
+	    "seek=5000000 conv=notrunc status=none && truncate -s 3M t/hollow",
+	    dir);
+	run("touch t/" LONG_NAME " 't/a\tb' $(printf 't/\\377')", dir);
+	run("chmod 6755 t/a/b/file && chmod 1777 t/empty && chmod 400 t/zero "
+	    "&& chmod 550 t/a",
+	    dir);
+	run("touch -d '1969-12-31 23:59:58.123456789 UTC' t/zero t/a/b && "
+	    "touch -h -d '2001-02-03 UTC' t/abs && touch -d '2002-03-04 UTC' t",
+	    dir);
+}
+
+/* All that find can tell of two trees is the same, and so are the bytes. */
+static void same_trees(struct place *p, const char *a, const char *b,
+		       const char *mask)
+{
+	char line[1600];
+	const char *dir[] = { a, b };
+
+	for (int i = 0; i < 2; i++) {
+		(void)snprintf(line, sizeof(line),
+			       "(cd %s && find . -printf '%%p|%%y|%%m|%%n|%%l|"
+			       "%%T@\\n' | sed '%s' | sort; cd %s && find . "
+			       "-type f -exec sha256sum {} + | sort) > list.%d",
+			       dir[i], mask, dir[i], i);
+		run(line, p->dir);
+	}
+	run("diff list.0 list.1", p->dir);
+}
+
+START_TEST(a_tree_is_the_same_after_the_way_there_and_back)
+{
+	/* Of setuid and setgid nothing stays without --archive. */
+	static const char mask[] = "s/|6755|/|755|/";
+	struct stat st;
+	struct place p;
+	char a[128], b[128], c[128];
+
+	up(&p);
+	make_tree(&p, "here");
+	ck_assert_msg(hutch_fs_put(p.fs, at(&p, "here/t"), 0, at(&p, "vm"),
+				   &p.v.e) == 0,
+		      "%s", p.v.e.msg);
+	ck_assert_msg(hutch_fs_get(p.fs, at(&p, "vm/t"), 0, at(&p, "here/u"),
+				   &p.v.e) == 0,
+		      "%s", p.v.e.msg);
+	ck_assert_str_eq(p.notes, "");
+	(void)snprintf(a, sizeof(a), "%s/here/t", p.dir);
+	(void)snprintf(b, sizeof(b), "%s/vm/t", p.dir);
+	(void)snprintf(c, sizeof(c), "%s/here/u", p.dir);
+	same_trees(&p, a, b, mask);
+	same_trees(&p, a, c, mask);
+	st = stat_of(&p, "here/u/holes");
+	ck_assert_int_eq(st.st_size, 10 << 20);
+	ck_assert_int_lt(st.st_blocks, 1024);
+	ck_assert_int_eq(stat_of(&p, "here/u/hollow").st_blocks, 0);
+	ck_assert_uint_eq(stat_of(&p, "here/u/one").st_ino,
+			  stat_of(&p, "here/u/a/b/three").st_ino);
+	ck_assert_uint_eq(stat_of(&p, "here/u/q").st_ino,
+			  stat_of(&p, "here/u/a/q2").st_ino);
+	run("chmod -R u+rwx here/t vm/t here/u", p.dir);
+	down(&p);
+}
+END_TEST
+
+START_TEST(a_copy_over_a_copy_changes_nothing)
+{
+	struct place p;
+	char a[128], b[128];
+
+	up(&p);
+	make_tree(&p, "here");
+	for (int i = 0; i < 2; i++)
+		ck_assert_msg(hutch_fs_put(p.fs, at(&p, "here/t/."), 0,
+					   at(&p, "vm/t"), &p.v.e) == 0,
+			      "%s", p.v.e.msg);
+	(void)snprintf(a, sizeof(a), "%s/here/t", p.dir);
+	(void)snprintf(b, sizeof(b), "%s/vm/t", p.dir);
+	/* Folders that were there keep their own time. */
+	same_trees(&p, a, b, "s/|6755|/|755|/;/|d|/s/|[^|]*$//");
+	run("chmod -R u+rwx here/t vm/t", p.dir);
+	down(&p);
+}
+END_TEST
+
+START_TEST(an_archive_keeps_owners_and_attributes)
+{
+	/* CAP_NET_RAW, effective and permitted, in the second version. */
+	static const unsigned char cap[20] = { 1, 0, 0, 2, 0, 0x20 };
+	struct stat st;
+	struct place p;
+	char value[32];
+	bool user_xattr;
+
+	if (geteuid() != 0)
+		return;
+	up(&p);
+	put(&p, "here/f", "#!");
+	ck_assert_int_eq(fchownat(p.fd, "here/f", 1234, 5678, 0), 0);
+	ck_assert_int_eq(fchmodat(p.fd, "here/f", 06755, 0), 0);
+	ck_assert_int_eq(setxattr(at(&p, "here/f"), "security.capability", cap,
+				  sizeof(cap), 0),
+			 0);
+	/* tmpfs has none before Linux 6.6. */
+	user_xattr = setxattr(at(&p, "here/f"), "user.a", "1", 1, 0) == 0;
+	ck_assert_int_eq(hutch_fs_put(p.fs, at(&p, "here/f"), HUTCH_FS_ARCHIVE,
+				      at(&p, "vm/f"), &p.v.e),
+			 0);
+	st = stat_of(&p, "vm/f");
+	ck_assert_uint_eq(st.st_uid, 1234);
+	ck_assert_uint_eq(st.st_gid, 5678);
+	ck_assert_uint_eq(st.st_mode, S_IFREG | 06755);
+	ck_assert_int_eq(getxattr(at(&p, "vm/f"), "security.capability", value,
+				  sizeof(value)),
+			 sizeof(cap));
+	if (user_xattr)
+		ck_assert_int_eq(getxattr(at(&p, "vm/f"), "user.a", value, 4),
+				 1);
+	ck_assert_int_eq(
+		hutch_fs_get(p.fs, at(&p, "vm/f"), 0, at(&p, "here/g"), &p.v.e),
+		0);
+	st = stat_of(&p, "here/g");
+	ck_assert_uint_eq(st.st_uid, 0);
+	ck_assert_uint_eq(st.st_mode, S_IFREG | 0755);
+	down(&p);
+}
+END_TEST
+
+START_TEST(what_cannot_be_copied_is_told)
+{
+	struct place p;
+
+	up(&p);
+	run("mkdir here/t && cd here/t && echo x > f && python3 -c 'import "
+	    "socket; socket.socket(socket.AF_UNIX).bind(\"s\")'",
+	    p.dir);
+	ck_assert_int_eq(
+		hutch_fs_put(p.fs, at(&p, "here/t"), 0, at(&p, "vm"), &p.v.e),
+		0);
+	ck_assert_ptr_nonnull(strstr(p.notes, "0 '"));
+	ck_assert_ptr_nonnull(strstr(p.notes, "a socket is not copied"));
+	ck_assert_int_eq(count(&p, "vm/t"), 1);
+	want(&p,
+	     hutch_fs_get(p.fs, at(&p, "here/t/s"), 0, at(&p, "here/n"),
+			  &p.v.e),
+	     -EOPNOTSUPP, "a socket");
+	down(&p);
+}
+END_TEST
+
+START_TEST(files_of_proc_are_copied_to_their_end)
+{
+	struct place p;
+
+	up(&p);
+	ck_assert_int_eq(hutch_fs_get(p.fs, "/proc/version", 0,
+				      at(&p, "here/v"), &p.v.e),
+			 0);
+	ck_assert_int_eq(strncmp(text_of(&p, "here/v"), "Linux", 5), 0);
+	ck_assert_int_eq(read_it(&p, "../../proc/version"), 0);
+	ck_assert_int_eq(strncmp(p.buf, "Linux", 5), 0);
+	down(&p);
+}
+END_TEST
+
+START_TEST(a_tree_that_is_too_deep_is_refused)
+{
+	struct place p;
+
+	up(&p);
+	run("python3 -c '\nimport os\nfor i in range(257):\n  os.mkdir(\"d\")\n"
+	    "  os.chdir(\"d\")'",
+	    at(&p, "here"));
+	want(&p, hutch_fs_put(p.fs, at(&p, "here/d"), 0, at(&p, "vm"), &p.v.e),
+	     -ELOOP, "256 folders deep");
+	ck_assert_int_eq(hutch_fs_refused(p.fs), 0);
+	/* One less is fine, though no path is as long. */
+	ck_assert_msg(hutch_fs_put(p.fs, at(&p, "here/d/d"), 0, at(&p, "vm/e"),
+				   &p.v.e) == 0,
+		      "%s", p.v.e.msg);
+	down(&p);
+}
+END_TEST
+
+/* ---- A guest that lies ---- */
+
+static const struct {
+	const char *name;
+	int ret;
+	const char *words;
+} lies[] = {
+	{ "truth", 0, "" },
+	{ "nothing", -EBADMSG, "half a tree" },
+	{ "half", -EBADMSG, "half a tree" },
+	{ "half-file", -EBADMSG, "half a tree" },
+	{ "slash", -EBADMSG, "not a name" },
+	{ "dotdot", -EBADMSG, "not a name" },
+	{ "dot", -EBADMSG, "not a name" },
+	{ "nameless", -EBADMSG, "has no name" },
+	{ "through-link", -ENOTDIR, "l'" },
+	{ "link-to-nothing", -EBADMSG, "which has not come" },
+	{ "link-out-of-turn", -EBADMSG, "out of turn" },
+	{ "root-is-link", -EBADMSG, "root" },
+	{ "twice", -EBADMSG, "come twice" },
+	{ "too-short", -EBADMSG, "less bytes" },
+	{ "two-roots", -EBADMSG, "out of place" },
+	{ "up-and-up", -EBADMSG, "out of place" },
+	{ "entry-in-file", -EBADMSG, "out of place" },
+	{ "stray-bytes", -EBADMSG, "out of place" },
+	{ "stray-end", -EBADMSG, "out of place" },
+	{ "attribute", -EBADMSG, "not to be copied" },
+	{ "socket", -EBADMSG, "not sent" },
+	{ "output", -EBADMSG, "out of place" },
+	{ "refusal", -EBADMSG, "no errno" },
+	{ "huge", -EFBIG, "f'" },
+};
+
+static void hear_lie(struct place *p, size_t i)
+{
+	char path[64];
+	int r;
+
+	run("rm -rf here && mkdir here", p->dir);
+	(void)snprintf(path, sizeof(path), "/evil/%s", lies[i].name);
+	r = hutch_fs_get(p->fs, path, HUTCH_FS_ARCHIVE, at(p, "here/to"),
+			 &p->v.e);
+	ck_assert_msg(r == lies[i].ret, "%s: %d %s", path, r, p->v.e.msg);
+	if (r < 0)
+		ck_assert_msg(strstr(p->v.e.msg, lies[i].words) != NULL,
+			      "%s: %s", path, p->v.e.msg);
+	ck_assert_int_eq(access("/tmp/hutch-evil", F_OK), -1);
+	ck_assert_int_eq(count(p, "."), 2);
+	ck_assert_int_le(count(p, "here"), 1);
+	if (r == 0) {
+		ck_assert_str_eq(text_of(p, "here/to/f"), "abc");
+	} else {
+		ck_assert_int_eq(access(at(p, "f"), F_OK), -1);
+		ck_assert_int_eq(access(at(p, "here/f"), F_OK), -1);
+	}
+}
+
+START_TEST(a_lie_is_refused_and_leads_nowhere)
+{
+	struct place p;
+
+	up(&p);
+	for (size_t i = 0; i < ARRAY_LEN(lies); i++)
+		hear_lie(&p, i);
+	down(&p);
+}
+END_TEST
+
+/* Of a setuid bit of the guest's nothing stays, unless root wants it. */
+START_TEST(a_guest_makes_no_setuid_file_here)
+{
+	struct place p;
+
+	up(&p);
+	ck_assert_int_eq(
+		hutch_fs_get(p.fs, "/evil/truth", 0, at(&p, "here/to"), &p.v.e),
+		0);
+	ck_assert_uint_eq(stat_of(&p, "here/to/f").st_mode, S_IFREG | 0644);
+	down(&p);
+}
+END_TEST
+
+CHECK_MAIN("files", a_file_is_written_and_read,
+	   what_linux_refuses_is_told_by_its_errno,
+	   a_vm_that_is_not_there_is_no_refusal,
+	   an_atomic_write_keeps_what_the_file_was,
+	   an_atomic_write_that_is_broken_off_leaves_nothing,
+	   fifos_wait_for_nobody_but_their_other_end, stat_tells_what_there_is,
+	   list_tells_of_each_file, folders_and_names_are_changed,
+	   a_copy_goes_where_the_table_says,
+	   a_tree_is_the_same_after_the_way_there_and_back,
+	   a_copy_over_a_copy_changes_nothing,
+	   an_archive_keeps_owners_and_attributes,
+	   what_cannot_be_copied_is_told, files_of_proc_are_copied_to_their_end,
+	   a_tree_that_is_too_deep_is_refused,
+	   a_lie_is_refused_and_leads_nowhere,
+	   a_guest_makes_no_setuid_file_here)
