@@ -70,6 +70,21 @@ _hutch_image() {
 	esac
 }
 
+# _hutch_fs HUTCH CUR WORDS: verbs of its own, then names; the rest is the VM's.
+_hutch_fs() {
+	case $3 in
+	0)
+		mapfile -t COMPREPLY < <(compgen -W "$("$1" help fs \
+			2>/dev/null | sed -n 's/^hutch fs \([a-z]*\) .*/\1/p')" \
+			-- "$2")
+		;;
+	1)
+		mapfile -t COMPREPLY < <(compgen -W \
+			"$("$1" list -q 2>/dev/null)" -- "$2")
+		;;
+	esac
+}
+
 _hutch() {
 	local cmd=$1 cur=$2 prev=$3 verb='' vm='' i words=0 dashes=no
 
@@ -129,6 +144,15 @@ _hutch() {
 	case $verb in
 	image)
 		_hutch_image "$cmd" "$cur" "$words" "$vm"
+		;;
+	fs)
+		_hutch_fs "$cmd" "$cur" "$words"
+		;;
+	cp)
+		# A colon parts words for bash: only files here are sure.
+		[ "$words" -le 1 ] || return 0
+		compopt -o filenames
+		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 		;;
 	help)
 		mapfile -t COMPREPLY < <(compgen -W "$(_hutch_verbs "$cmd")" \

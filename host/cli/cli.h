@@ -85,6 +85,8 @@ extern const struct verb verb_inspect;
 extern const struct verb verb_logs;
 extern const struct verb verb_events;
 extern const struct verb verb_rm;
+extern const struct verb verb_cp;
+extern const struct verb verb_fs;
 extern const struct verb verb_image;
 extern const struct verb verb_volume;
 extern const struct verb verb_doctor;

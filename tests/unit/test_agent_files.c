@@ -140,15 +140,25 @@ START_TEST(what_breaks_the_protocol_is_a_bad_request)
 		const char *words;
 	} v[] = {
 		{ { .op = WIRE_FILE_WRITE, .path = "/dev/null" },
-		  WIRE_FILE_UP, 0, "out of place" },
+		  WIRE_FILE_UP,
+		  0,
+		  "out of place" },
 		{ { .op = WIRE_FILE_WRITE, .path = "/dev/null" },
-		  WIRE_FILE_DATA, 1, "bytes of a stream are missing" },
+		  WIRE_FILE_DATA,
+		  1,
+		  "bytes of a stream are missing" },
 		{ { .op = WIRE_FILE_WRITE, .path = "/dev/null" },
-		  WIRE_STDIN_CLOSE, 0, "out of place" },
+		  WIRE_STDIN_CLOSE,
+		  0,
+		  "out of place" },
 		{ { .op = WIRE_FILE_PUT, .path = "/tmp/hutch-none" },
-		  WIRE_FILE_COMMIT, 0, "out of place" },
+		  WIRE_FILE_COMMIT,
+		  0,
+		  "out of place" },
 		{ { .op = WIRE_FILE_PUT, .path = "/tmp/hutch-none" },
-		  WIRE_FILE_DATA, 0, "out of place" },
+		  WIRE_FILE_DATA,
+		  0,
+		  "out of place" },
 	};
 	struct client c;
 	struct kit k;
@@ -331,8 +341,8 @@ START_TEST(children_are_in_a_cgroup_of_their_own)
 		client_want(&c[i], WIRE_FILE_DATA, &f);
 		ck_assert_int_eq(wire_file_data_parse(f.data, f.len, &data, &e),
 				 0);
-		ck_assert_ptr_nonnull(memmem(data.data, data.len, "/.files\n",
-					     8));
+		ck_assert_ptr_nonnull(
+			memmem(data.data, data.len, "/.files\n", 8));
 	}
 	for (int i = 0; i < 2; i++)
 		client_close(&c[i]);
@@ -350,5 +360,4 @@ CHECK_MAIN("agent_files", a_request_is_served_and_its_child_goes,
 	   nothing_is_served_by_what_did_not_boot_or_goes_down,
 	   one_request_more_than_the_limit_is_refused,
 	   a_child_that_waits_for_a_file_goes_with_its_client,
-	   a_child_that_hangs_is_killed,
-	   children_are_in_a_cgroup_of_their_own)
+	   a_child_that_hangs_is_killed, children_are_in_a_cgroup_of_their_own)
