@@ -13,7 +13,7 @@ cd "$(dirname "$0")/../host/lib"
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 # Prose names functions as well: only declarations count.
-sed '/^ \*/d; /^\/\*/d' hutch.h | grep -oE '\bhutch_[a-z0-9_]+\(' |
+sed '/^ \*/d; /^\/\*/d; /^typedef/d' hutch.h | grep -oE '\bhutch_[a-z0-9_]+\(' |
 	tr -d '(' | sort -u >"$tmp/header"
 grep -oE '\bhutch_[a-z0-9_]+;' hutch.map | tr -d ';' | sort -u >"$tmp/map"
 nm -D --defined-only "$lib" | sed -n 's/.* T \([^@]*\).*/\1/p' |
