@@ -78,7 +78,7 @@ test_monitor_stopped_under_a_wait() {
 	start v
 	vmm=$(field v monitor)
 	# Long enough for all that is done before the guest stands still.
-	expect 0 hutch exec -d --timeout 40s --name p v -- sleep 1000
+	expect 0 hutch exec -d --timeout 20s --name p v -- sleep 1000
 	hutch wait v p >"$out" 2>"$err" &
 	pid=$!
 	retry 60 attached_to_p
