@@ -10,6 +10,7 @@
 #include "host/cli/table.h"
 #include "host/cli/text.h"
 
+#define IMAGE_COLS   32
 #define COMMAND_COLS 40
 #define REASON_COLS  48
 
@@ -36,6 +37,7 @@ static const struct opt list_opts[] = {
 
 static const struct table_col cols[] = {
 	{ "NAME", 0 },
+	{ "IMAGE", IMAGE_COLS },
 	{ "STATE", 0 },
 	{ "CPUS", 0 },
 	{ "MEMORY", 0 },
@@ -46,8 +48,9 @@ static const struct table_col cols[] = {
 };
 
 static const struct table_col cols_whole[] = {
-	{ "NAME", 0 },    { "STATE", 0 },  { "CPUS", 0 },    { "MEMORY", 0 },
-	{ "CREATED", 0 }, { "UPTIME", 0 }, { "COMMAND", 0 }, { "REASON", 0 },
+	{ "NAME", 0 },   { "IMAGE", 0 },   { "STATE", 0 },
+	{ "CPUS", 0 },   { "MEMORY", 0 },  { "CREATED", 0 },
+	{ "UPTIME", 0 }, { "COMMAND", 0 }, { "REASON", 0 },
 };
 _Static_assert(ARRAY_LEN(cols) == ARRAY_LEN(cols_whole), "same columns");
 
@@ -65,6 +68,8 @@ static int add_row(struct table *t, const struct hutch_record *rec)
 	show_reason(reason, rec);
 
 	r = table_add(t, rec->name);
+	r = r < 0 ? r
+		  : table_add(t, rec->image && *rec->image ? rec->image : NULL);
 	r = r < 0 ? r : table_add(t, hutch_state_name(rec->state));
 	r = r < 0 ? r : table_add(t, cpus);
 	r = r < 0 ? r : table_add(t, memory);

@@ -19,7 +19,7 @@ test_guest_that_panics() {
 test_list_is_right_at_once() {
 	expect 3 hutch run --name quick -- sh -c 'exit 3'
 	is 'quick stopped exited(3)' \
-		"$(hutch list | awk '$1 == "quick" { print $1, $2, $NF }')" list
+		"$(hutch list | awk '$1 == "quick" { print $1, $3, $NF }')" list
 	expect 0 hutch rm quick
 	is '' "$(hutch list -q)" "names after rm"
 }
@@ -36,7 +36,7 @@ test_signal_before_it_runs() {
 	wait $pid || code=$?
 	is 130 $code "exit code"
 	retry 10 has early state stopped
-	is '' "$(hutch list | awk '$2 != "stopped" && NR > 1')" "VMs alive"
+	is '' "$(hutch list | awk '$3 != "stopped" && NR > 1')" "VMs alive"
 }
 
 test_third_signal_leaves() {

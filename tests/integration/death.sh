@@ -156,7 +156,7 @@ kill_at() {
 	retry 10 no_process
 	tail -n 1 listed
 	echo "point $point: start said '$(cat start.err)'"
-	like "^v +stopped .* ${want//[()]/.}\$" "$(tail -n 1 listed)" \
+	like "^v +- +stopped .* ${want//[()]/.}\$" "$(tail -n 1 listed)" \
 		"list at once after point $point"
 	# With and without rm the name is free again.
 	[ $((point % 2)) = 0 ] || expect 0 hutch rm v
