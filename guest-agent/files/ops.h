@@ -25,4 +25,7 @@ MUST_CHECK int files_write(struct files *f, struct err *e);
 MUST_CHECK int files_get(struct files *f, struct err *e);
 MUST_CHECK int files_put(struct files *f, struct err *e);
 
+/* watch.c: until what is watched is gone. */
+MUST_CHECK int files_watch(struct files *f, struct err *e);
+
 #endif

@@ -104,6 +104,8 @@ static int operate(struct files *f, struct err *e)
 		return files_get(f, e);
 	case WIRE_FILE_PUT:
 		return files_put(f, e);
+	case WIRE_FILE_WATCH:
+		return files_watch(f, e);
 	default:
 		return err_set(e, -ENOSYS, "this agent cannot do that");
 	}

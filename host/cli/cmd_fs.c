@@ -14,8 +14,9 @@ static int cmd_fs(struct cli *c, const void *opts, const struct opt_words *w)
 }
 
 static const struct verb *const subs[] = {
-	&verb_fs_ls,    &verb_fs_cat, &verb_fs_write, &verb_fs_stat,
-	&verb_fs_mkdir, &verb_fs_rm,  &verb_fs_mv,    NULL,
+	&verb_fs_ls,   &verb_fs_cat,   &verb_fs_write,
+	&verb_fs_stat, &verb_fs_mkdir, &verb_fs_rm,
+	&verb_fs_mv,   &verb_fs_watch, NULL,
 };
 
 const struct verb verb_fs = {

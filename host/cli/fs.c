@@ -102,9 +102,8 @@ static int is_utf8(const char *s)
 	return 1;
 }
 
-/* As text, and if that is not all of it as bytes too. */
-static void put_bytes(struct jsonw *j, const char *key, const char *key64,
-		      const char *s)
+void fs_put_bytes(struct jsonw *j, const char *key, const char *key64,
+		  const char *s)
 {
 	jsonw_str(j, key, s);
 	if (!s || is_utf8(s))
@@ -133,7 +132,7 @@ void fs_put_file(struct jsonw *j, const struct hutch_file *f)
 	char text[FS_TIME_MAX];
 
 	jsonw_object(j, NULL);
-	put_bytes(j, "name", "name_base64", f->name);
+	fs_put_bytes(j, "name", "name_base64", f->name);
 	jsonw_str(j, "kind", hutch_file_kind_name(f->kind));
 	(void)snprintf(text, sizeof(text), "%04o", f->mode);
 	jsonw_str(j, "mode", text);
@@ -145,7 +144,7 @@ void fs_put_file(struct jsonw *j, const struct hutch_file *f)
 	(void)snprintf(text, sizeof(text), "%" PRIu64, f->ino);
 	jsonw_str(j, "inode", text);
 	put_device(j, f);
-	put_bytes(j, "target", "target_base64", link ? f->target : NULL);
+	fs_put_bytes(j, "target", "target_base64", link ? f->target : NULL);
 	jsonw_str(j, "accessed", fs_time(text, f->atime_ns));
 	jsonw_str(j, "modified", fs_time(text, f->mtime_ns));
 	jsonw_str(j, "changed", fs_time(text, f->ctime_ns));

@@ -17,6 +17,7 @@ extern const struct verb verb_fs_stat;
 extern const struct verb verb_fs_mkdir;
 extern const struct verb verb_fs_rm;
 extern const struct verb verb_fs_mv;
+extern const struct verb verb_fs_watch;
 
 /* Each takes it. */
 #define FS_USER_OPT(type)                                               \
@@ -49,6 +50,10 @@ MUST_CHECK int fs_mode(const char *word, unsigned int *ret,
 
 /** fs_time() - With nanoseconds, UTC, of any year. Return: @buf */
 char *fs_time(char buf[FS_TIME_MAX], int64_t ns);
+
+/** fs_put_bytes() - As text, and if that is not all of it in base64 too */
+void fs_put_bytes(struct jsonw *j, const char *key, const char *key64,
+		  const char *s);
 
 /** fs_put_file() - As an object (docs/json.md) */
 void fs_put_file(struct jsonw *j, const struct hutch_file *f);

@@ -24,7 +24,7 @@ struct hutch_fs {
 	struct hutch *h;
 	char name[HUTCH_NAME_MAX + 1];
 	char *user;
-	hutch_fs_note_fn *note;
+	hutch_fs_note_fn note;
 	void *arg;
 	struct session s;
 	bool refused;

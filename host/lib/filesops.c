@@ -109,7 +109,7 @@ int hutch_fs_stat(struct hutch_fs *fs, const char *path, unsigned int flags,
 	return r;
 }
 
-int hutch_fs_list(struct hutch_fs *fs, const char *path, hutch_file_fn *fn,
+int hutch_fs_list(struct hutch_fs *fs, const char *path, hutch_file_fn fn,
 		  void *arg, struct hutch_err *e)
 {
 	struct msg_file m = { .op = WIRE_FILE_LIST, .path = path };
@@ -131,7 +131,7 @@ int hutch_fs_list(struct hutch_fs *fs, const char *path, hutch_file_fn *fn,
 	return r;
 }
 
-int hutch_fs_read(struct hutch_fs *fs, const char *path, hutch_fs_data_fn *fn,
+int hutch_fs_read(struct hutch_fs *fs, const char *path, hutch_fs_data_fn fn,
 		  void *arg, struct hutch_err *e)
 {
 	struct msg_file m = { .op = WIRE_FILE_READ, .path = path };

@@ -1237,7 +1237,7 @@ HUTCH_API void hutch_logs_close(struct hutch_logs *l);
  * @code:	Negative errno; 0: a remark
  * @sentence:	Escaped, borrowed
  */
-typedef void hutch_fs_note_fn(void *arg, int code, const char *sentence);
+typedef void (*hutch_fs_note_fn)(void *arg, int code, const char *sentence);
 
 /**
  * struct hutch_fs_opts - How files are looked at
@@ -1249,7 +1249,7 @@ typedef void hutch_fs_note_fn(void *arg, int code, const char *sentence);
 struct hutch_fs_opts {
 	size_t size;
 	const char *user;
-	hutch_fs_note_fn *note;
+	hutch_fs_note_fn note;
 	void *arg;
 };
 
@@ -1325,7 +1325,7 @@ struct hutch_file {
 /*
  * HUTCH_FS_FOLLOW	stat, get: what a symbolic link points to
  * HUTCH_FS_PARENTS	mkdir: the folders above too; it may be there
- * HUTCH_FS_RECURSIVE	remove: a folder and what is in it
+ * HUTCH_FS_RECURSIVE	remove: a folder and what is in it; watch: all below
  * HUTCH_FS_FORCE	remove: what is not there is no error
  * HUTCH_FS_ATOMIC	write: the new bytes are seen all at once, and are on
  *			the disk
@@ -1344,7 +1344,7 @@ struct hutch_file {
  *
  * Return: 0; -errno to stop, which the call then returns
  */
-typedef int hutch_file_fn(void *arg, const struct hutch_file *f);
+typedef int (*hutch_file_fn)(void *arg, const struct hutch_file *f);
 
 /** hutch_fs_stat() - What a file is; hutch_file_free() frees *@ret */
 HUTCH_API int hutch_fs_stat(struct hutch_fs *fs, const char *path,
@@ -1356,18 +1356,18 @@ HUTCH_API void hutch_file_free(struct hutch_file *f);
 
 /** hutch_fs_list() - What is in a folder, in the order of its file system */
 HUTCH_API int hutch_fs_list(struct hutch_fs *fs, const char *path,
-			    hutch_file_fn *fn, void *arg, struct hutch_err *e);
+			    hutch_file_fn fn, void *arg, struct hutch_err *e);
 
 /**
  * hutch_fs_data_fn - Called with bytes of a file, in order
  *
  * Return: 0; -errno to stop, which the call then returns
  */
-typedef int hutch_fs_data_fn(void *arg, const void *data, size_t len);
+typedef int (*hutch_fs_data_fn)(void *arg, const void *data, size_t len);
 
 /** hutch_fs_read() - The bytes of a file, to its end */
 HUTCH_API int hutch_fs_read(struct hutch_fs *fs, const char *path,
-			    hutch_fs_data_fn *fn, void *arg,
+			    hutch_fs_data_fn fn, void *arg,
 			    struct hutch_err *e);
 
 /**
@@ -1413,6 +1413,53 @@ HUTCH_API int hutch_fs_get(struct hutch_fs *fs, const char *path,
 HUTCH_API int hutch_fs_put(struct hutch_fs *fs, const char *from,
 			   unsigned int flags, const char *path,
 			   struct hutch_err *e);
+
+enum hutch_fs_event_kind {
+	HUTCH_FS_READY = 1, /* the first: nothing is missed from here on */
+	HUTCH_FS_CREATED,
+	HUTCH_FS_MODIFIED,   /* its bytes */
+	HUTCH_FS_ATTRIBUTES, /* its mode, owner, times, number of names */
+	HUTCH_FS_DELETED,
+	HUTCH_FS_MOVED_FROM,
+	HUTCH_FS_MOVED_TO,
+	HUTCH_FS_WRITTEN, /* who could write to it has closed it */
+	HUTCH_FS_LOST,    /* events that nobody knows: look anew */
+	HUTCH_FS_GONE     /* what was watched is not there; the last */
+};
+
+/** hutch_fs_event_name() - "created", "moved-from", ... */
+HUTCH_API const char *hutch_fs_event_name(enum hutch_fs_event_kind kind);
+
+/**
+ * struct hutch_fs_event - What has happened to a file; the VM's word
+ * @folder:	It is one
+ * @cookie:	The same in both events of one rename, not 0; else 0
+ * @path:	From what is watched; "" for that itself
+ */
+struct hutch_fs_event {
+	enum hutch_fs_event_kind kind;
+	int folder;
+	unsigned int cookie;
+	const char *path;
+};
+
+/**
+ * hutch_fs_event_fn - Called with each event, which is borrowed
+ *
+ * Return: 0; 1 to stop; -errno to stop, which the call then returns
+ */
+typedef int (*hutch_fs_event_fn)(void *arg, const struct hutch_fs_event *ev);
+
+/**
+ * hutch_fs_watch() - Be told what happens to a file, or in a folder
+ * @flags:	HUTCH_FS_RECURSIVE: in folders below too, new ones as they
+ *		come, with what is in them by then
+ *
+ * Return: 0 after HUTCH_FS_GONE or when @fn says so; -errno
+ */
+HUTCH_API int hutch_fs_watch(struct hutch_fs *fs, const char *path,
+			     unsigned int flags, hutch_fs_event_fn fn,
+			     void *arg, struct hutch_err *e);
 
 /* ---- Images ----------------------------------------------------------- */
 

@@ -61,6 +61,26 @@ const char *hutch_reason_name(enum hutch_reason reason)
 		       : reason_names[reason];
 }
 
+const char *hutch_fs_event_name(enum hutch_fs_event_kind kind)
+{
+	static const char *const names[] = {
+		[HUTCH_FS_READY] = "ready",
+		[HUTCH_FS_CREATED] = "created",
+		[HUTCH_FS_MODIFIED] = "modified",
+		[HUTCH_FS_ATTRIBUTES] = "attributes",
+		[HUTCH_FS_DELETED] = "deleted",
+		[HUTCH_FS_MOVED_FROM] = "moved-from",
+		[HUTCH_FS_MOVED_TO] = "moved-to",
+		[HUTCH_FS_WRITTEN] = "written",
+		[HUTCH_FS_LOST] = "lost",
+		[HUTCH_FS_GONE] = "gone",
+	};
+
+	if ((unsigned int)kind >= ARRAY_LEN(names) || !names[kind])
+		return "?";
+	return names[kind];
+}
+
 const char *hutch_file_kind_name(enum hutch_file_kind kind)
 {
 	switch (kind) {

@@ -87,7 +87,7 @@ void hutch_file_free(struct hutch_file *f)
 	free(f);
 }
 
-int hutch_fs_list(struct hutch_fs *fs, const char *path, hutch_file_fn *fn,
+int hutch_fs_list(struct hutch_fs *fs, const char *path, hutch_file_fn fn,
 		  void *arg, struct hutch_err *e)
 {
 	int r = fake_vm_call(e, "list %s\n", path);
@@ -98,7 +98,7 @@ int hutch_fs_list(struct hutch_fs *fs, const char *path, hutch_file_fn *fn,
 	return r;
 }
 
-int hutch_fs_read(struct hutch_fs *fs, const char *path, hutch_fs_data_fn *fn,
+int hutch_fs_read(struct hutch_fs *fs, const char *path, hutch_fs_data_fn fn,
 		  void *arg, struct hutch_err *e)
 {
 	int r = fake_vm_call(e, "read %s\n", path);
@@ -147,4 +147,22 @@ int hutch_fs_put(struct hutch_fs *fs, const char *from, unsigned int flags,
 {
 	(void)fs;
 	return fake_vm_call(e, "put %s %u %s\n", from, flags, path);
+}
+
+int hutch_fs_watch(struct hutch_fs *fs, const char *path, unsigned int flags,
+		   hutch_fs_event_fn fn, void *arg, struct hutch_err *e)
+{
+	static const struct hutch_fs_event events[] = {
+		{ .kind = HUTCH_FS_READY, .path = "" },
+		{ .kind = HUTCH_FS_CREATED, .folder = 1, .path = "d" },
+		{ .kind = HUTCH_FS_MOVED_TO, .cookie = 7, .path = "d/\xff" },
+		{ .kind = HUTCH_FS_LOST, .path = "" },
+		{ .kind = HUTCH_FS_GONE, .path = "" },
+	};
+	int r = fake_vm_call(e, "watch %s %u\n", path, flags);
+
+	(void)fs;
+	for (size_t i = 0; r == 0 && i < ARRAY_LEN(events); i++)
+		r = fn(arg, &events[i]);
+	return r < 0 ? r : 0;
 }

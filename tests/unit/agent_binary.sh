@@ -5,7 +5,7 @@
 set -eu
 
 agent=$1
-max=$((150 * 1024))
+max=$((180 * 1024))
 
 fail() {
 	echo "agent_binary: $*" >&2

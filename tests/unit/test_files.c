@@ -122,6 +122,15 @@ static int count(struct place *p, const char *name)
 	return n;
 }
 
+static void run(const char *cmd, const char *dir)
+{
+	char line[1024];
+
+	(void)snprintf(line, sizeof(line), "cd %s && %s", dir, cmd);
+	/* NOLINTNEXTLINE(cert-env33-c): in a test */
+	ck_assert_msg(system(line) == 0, "%s", line);
+}
+
 static void want(struct place *p, int r, int code, const char *words)
 {
 	ck_assert_msg(r == code, "%d, not %d: %s", r, code, p->v.e.msg);
@@ -415,6 +424,158 @@ START_TEST(folders_and_names_are_changed)
 }
 END_TEST
 
+/* ---- Watching ---- */
+
+/**
+ * struct watched - What is done when an event comes, and what was told
+ * @step:	Called with how many events came before
+ */
+struct watched {
+	struct place *p;
+	int (*step)(struct place *p, int n, const struct hutch_fs_event *ev);
+	int n;
+};
+
+static int take_event(void *arg, const struct hutch_fs_event *ev)
+{
+	struct watched *w = arg;
+	size_t len = strlen(w->p->buf);
+
+	(void)snprintf(w->p->buf + len, sizeof(w->p->buf) - len, "%s %s%s\n",
+		       hutch_fs_event_name(ev->kind), ev->path,
+		       ev->folder ? "/" : "");
+	return w->step(w->p, w->n++, ev);
+}
+
+static int watch_it(struct place *p, const char *name, unsigned int flags,
+		    int (*step)(struct place *p, int n,
+				const struct hutch_fs_event *ev))
+{
+	struct watched w = { .p = p, .step = step };
+
+	p->buf[0] = '\0';
+	return hutch_fs_watch(p->fs, at(p, name), flags, take_event, &w,
+			      &p->v.e);
+}
+
+static int change_a_little(struct place *p, int n,
+			   const struct hutch_fs_event *ev)
+{
+	(void)ev;
+	if (n == 0)
+		run("echo x > f && chmod 600 f && mkdir d && echo y > d/g && "
+		    "mv f h && rm -r h d",
+		    at(p, "vm"));
+	return strstr(p->buf, "deleted d/") != NULL;
+}
+
+START_TEST(watch_tells_what_happens_in_a_folder)
+{
+	struct place p;
+
+	up(&p);
+	ck_assert_int_eq(symlinkat("vm", p.fd, "l"), 0);
+	ck_assert_msg(watch_it(&p, "l", 0, change_a_little) == 0, "%s",
+		      p.v.e.msg);
+	ck_assert_str_eq(p.buf, "ready \n"
+				"created f\n"
+				"modified f\n"
+				"written f\n"
+				"attributes f\n"
+				"created d/\n"
+				"moved-from f\n"
+				"moved-to h\n"
+				"deleted h\n"
+				"deleted d/\n");
+	down(&p);
+}
+END_TEST
+
+static int change_below(struct place *p, int n, const struct hutch_fs_event *ev)
+{
+	(void)ev;
+	if (n == 0)
+		run("mkdir -p a/b/c && echo x > a/b/c/f", at(p, "vm"));
+	/* By now it is watched, however late it was found. */
+	if (strcmp(ev->path, "a/b/c/f") == 0 && !strstr(p->buf, "new/c/g"))
+		run("[ -d a/b ] && mv a/b new && echo y > new/c/g || true",
+		    at(p, "vm"));
+	return strstr(p->buf, "written new/c/g") != NULL ||
+	       strstr(p->buf, "created new/c/g") != NULL;
+}
+
+/* Made in folders that were not there when it began, and that move. */
+START_TEST(watch_follows_folders_as_they_come_and_go)
+{
+	struct place p;
+
+	up(&p);
+	ck_assert_msg(watch_it(&p, "vm", HUTCH_FS_RECURSIVE, change_below) == 0,
+		      "%s", p.v.e.msg);
+	ck_assert_ptr_nonnull(strstr(p.buf, "created a/\n"));
+	ck_assert_ptr_nonnull(strstr(p.buf, "created a/b/\n"));
+	ck_assert_ptr_nonnull(strstr(p.buf, "created a/b/c/\n"));
+	ck_assert_ptr_nonnull(strstr(p.buf, "created a/b/c/f\n"));
+	ck_assert_ptr_nonnull(strstr(p.buf, "moved-from a/b/\n"));
+	ck_assert_ptr_nonnull(strstr(p.buf, "moved-to new/\n"));
+	ck_assert_ptr_null(strstr(p.buf, "lost"));
+	down(&p);
+}
+END_TEST
+
+static int remove_all(struct place *p, int n, const struct hutch_fs_event *ev)
+{
+	(void)ev;
+	if (n == 0)
+		run("rm -r vm", p->dir);
+	return 0;
+}
+
+START_TEST(watch_ends_with_what_is_watched)
+{
+	struct place p;
+
+	up(&p);
+	ck_assert_int_eq(watch_it(&p, "vm", HUTCH_FS_RECURSIVE, remove_all), 0);
+	ck_assert_str_eq(p.buf, "ready \ngone \n");
+	ck_assert_int_eq(mkdirat(p.fd, "vm", 0755), 0);
+	put(&p, "vm/f", "");
+	ck_assert_int_eq(watch_it(&p, "vm/f", 0, remove_all), 0);
+	ck_assert_ptr_nonnull(strstr(p.buf, "gone"));
+	want(&p, watch_it(&p, "vm/none", 0, remove_all), -ENOENT, "none'");
+	put(&p, "here/f", "");
+	want(&p, watch_it(&p, "here/f", HUTCH_FS_RECURSIVE, remove_all),
+	     -ENOTDIR, "here/f'");
+	down(&p);
+}
+END_TEST
+
+static int too_much(struct place *p, int n, const struct hutch_fs_event *ev)
+{
+	/* All at once, while nobody reads: more than the kernel keeps. */
+	if (n == 0)
+		run("python3 -c '\nimport os\nfor i in range(200000):\n"
+		    "  os.close(os.open(\"f%d\" % (i % 2), os.O_CREAT | "
+		    "os.O_WRONLY))'; mkdir late",
+		    at(p, "vm"));
+	p->buf[0] = '\0';
+	if (ev->kind == HUTCH_FS_LOST)
+		run("touch late/g", at(p, "vm"));
+	return strcmp(ev->path, "late/g") == 0;
+}
+
+/* A folder that came while events were lost is watched all the same. */
+START_TEST(watch_says_when_events_were_lost)
+{
+	struct place p;
+
+	up(&p);
+	ck_assert_msg(watch_it(&p, "vm", HUTCH_FS_RECURSIVE, too_much) == 0,
+		      "%s", p.v.e.msg);
+	down(&p);
+}
+END_TEST
+
 /* ---- Where a copy goes: the table of docs/files.md ---- */
 
 /**
@@ -470,15 +631,6 @@ static void fill(struct place *p)
 		(void)snprintf(name, sizeof(name), "%s/to/fullf/f", top);
 		ck_assert_int_eq(mkdirat(p->fd, name, 0755), 0);
 	}
-}
-
-static void run(const char *cmd, const char *dir)
-{
-	char line[1024];
-
-	(void)snprintf(line, sizeof(line), "cd %s && %s", dir, cmd);
-	/* NOLINTNEXTLINE(cert-env33-c): in a test */
-	ck_assert_msg(system(line) == 0, "%s", line);
 }
 
 static void copy_one(struct place *p, const struct where *w, bool out)
@@ -812,6 +964,9 @@ CHECK_MAIN("files", a_file_is_written_and_read,
 	   an_atomic_write_that_is_broken_off_leaves_nothing,
 	   fifos_wait_for_nobody_but_their_other_end, stat_tells_what_there_is,
 	   list_tells_of_each_file, folders_and_names_are_changed,
+	   watch_tells_what_happens_in_a_folder,
+	   watch_follows_folders_as_they_come_and_go,
+	   watch_ends_with_what_is_watched, watch_says_when_events_were_lost,
 	   a_copy_goes_where_the_table_says,
 	   a_tree_is_the_same_after_the_way_there_and_back,
 	   a_copy_over_a_copy_changes_nothing,
