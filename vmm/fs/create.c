@@ -2,6 +2,7 @@
 /* vmm/fs/create.c - CREATE and TMPFILE */
 #include <errno.h>
 
+#include "vmm/fs/acl.h"
 #include "vmm/fs/entry.h"
 #include "vmm/fs/open.h"
 #include "vmm/fs/ops.h"
@@ -86,12 +87,15 @@ static int make_file(struct fs_req *r, const struct fs_at *dir,
 				  .uid = r->h.uid,
 				  .gid = r->h.gid };
 	mode_t mode = fs_is_mapped(s) ? 0600 : fs_owner_bits(birth.mode);
+	struct fs_heir heir;
 	int how = name ? O_CREAT | O_EXCL : O_TMPFILE;
 	struct fs_path path;
 	struct statx st = { 0 };
 	int e;
 
 	e = fs_stat_at(s, dir, &st);
+	if (e == 0)
+		e = fs_acl_inherit(s, dir->fd, in->umask, &birth, &heir);
 	if (e == 0)
 		e = fs_path_of(s, dir->ino, 0, name, &path);
 	if (e < 0)
@@ -101,7 +105,9 @@ static int make_file(struct fs_req *r, const struct fs_at *dir,
 	if (m->fd < 0)
 		return m->fd;
 	m->there = name;
-	e = fs_owner_born(s, m->fd, &st, &birth);
+	e = fs_acl_born(m->fd, &heir);
+	if (e == 0)
+		e = fs_owner_born(s, m->fd, &st, &birth);
 	return e < 0 ? e : tell(s, dir->ino, name, m);
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/io.h"
+#include "vmm/fs/acl.h"
 #include "vmm/fs/entry.h"
 #include "vmm/fs/ops.h"
 #include "vmm/fs/owner.h"
@@ -16,6 +17,7 @@
  * @fd:		To name things in it
  * @own:	@fd if it is to be closed, else -1
  * @n:		What it takes of the quota
+ * @heir:	What it has from the folder
  */
 struct making {
 	struct fs_at dir;
@@ -23,6 +25,7 @@ struct making {
 	int fd;
 	int own;
 	struct fs_naming n;
+	struct fs_heir heir;
 };
 
 static const struct fs_usage one_inode = { .inodes = 1 };
@@ -110,6 +113,8 @@ static int make_mapped(struct fs_req *r, const struct making *m,
 	if (e == 0 && text)
 		e = io_write_full(fd, text, strlen(text));
 	if (e == 0)
+		e = fs_acl_born(fd, &m->heir);
+	if (e == 0)
 		e = fs_owner_born(r->s, fd, &m->st, b);
 	if (e < 0 && fd >= 0)
 		unmake(r->s, m, name, fd);
@@ -128,7 +133,9 @@ static int mkdir_in(struct fs_req *r, const struct making *m, const char *name,
 	if (!mapped)
 		return 0;
 	fd = open_made(r, m, name, O_RDONLY | O_DIRECTORY);
-	e = fd < 0 ? fd : fs_owner_born(r->s, fd, &m->st, b);
+	e = fd < 0 ? fd : fs_acl_born(fd, &m->heir);
+	if (e == 0)
+		e = fs_owner_born(r->s, fd, &m->st, b);
 	/* By its name alone: one that has anything in it stays. */
 	if (e < 0)
 		(void)unlinkat(m->fd, name, AT_REMOVEDIR);
@@ -157,6 +164,8 @@ int fs_op_mkdir(struct fs_req *r)
 		return e;
 	b = birth(r, S_IFDIR | (in.mode & 07777));
 	e = begin(r, r->h.nodeid, &what, &m);
+	if (e == 0)
+		e = fs_acl_inherit(r->s, m.dir.fd, in.umask, &b, &m.heir);
 	if (e == 0)
 		e = mkdir_in(r, &m, name, &b);
 	if (e == 0)
@@ -201,6 +210,8 @@ int fs_op_mknod(struct fs_req *r)
 	if (S_ISDIR(b.mode) || S_ISLNK(b.mode))
 		return -EINVAL;
 	e = begin(r, r->h.nodeid, &one_inode, &m);
+	if (e == 0)
+		e = fs_acl_inherit(r->s, m.dir.fd, in.umask, &b, &m.heir);
 	if (e == 0)
 		e = mknod_in(r, &m, name, &b);
 	return made(r, &m, name, e, &one_inode);

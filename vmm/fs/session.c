@@ -4,6 +4,7 @@
 
 #include "vmm/fs/handle.h"
 #include "vmm/fs/ops.h"
+#include "vmm/fs/owner.h"
 
 /* virtio-fs came with 7.31; all that we answer is there in 7.40. */
 #define MINOR_MIN 31u
@@ -34,6 +35,9 @@ static uint64_t choose(const struct fs_server *s, uint64_t offered)
 {
 	uint64_t flags = wanted;
 
+	/* A default ACL is in place of the umask, so both come together. */
+	if (fs_is_mapped(s))
+		flags |= FUSE_POSIX_ACL | FUSE_DONT_MASK;
 	switch (s->o.cache) {
 	case FS_CACHE_AUTO:
 		flags |= FUSE_AUTO_INVAL_DATA;
@@ -92,6 +96,8 @@ int fs_op_init(struct fs_req *r)
 	out.time_gran = 1;
 	out.max_pages = FS_IO_MAX / PAGE;
 	atomic_store_explicit(&s->setxattr_ext, flags & FUSE_SETXATTR_EXT,
+			      memory_order_relaxed);
+	atomic_store_explicit(&s->acl, flags & FUSE_POSIX_ACL,
 			      memory_order_relaxed);
 	/* What was agreed on is there before any request that goes by it. */
 	atomic_store_explicit(&s->ready, true, memory_order_release);

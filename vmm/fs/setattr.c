@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <sys/syscall.h>
 
+#include "vmm/fs/acl.h"
 #include "vmm/fs/attr.h"
 #include "vmm/fs/open.h"
 #include "vmm/fs/ops.h"
@@ -112,7 +113,9 @@ static int set_mode_owner(struct fs_server *s, const struct fs_at *at,
 	/* A whiteout is a device of the host's, and has no attribute. */
 	if (!S_ISREG(at->ino->type) && !S_ISDIR(at->ino->type))
 		return changes_owner(in, &old) ? -EPERM : 0;
-	return fs_owner_change(s, at->fd, &new);
+	if (in->valid & FATTR_MODE && !S_ISLNK(new.stx_mode))
+		r = fs_acl_follow(at->fd, new.stx_mode);
+	return r < 0 ? r : fs_owner_change(s, at->fd, &new);
 }
 
 int fs_truncate(struct fs_server *s, struct fs_inode *ino, int fd,

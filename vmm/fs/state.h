@@ -34,6 +34,7 @@ struct fs_inode;
  * @keeps_suid:	This process may write to setuid files and they stay so
  * @ready:	INIT was answered, and no DESTROY since
  * @setxattr_ext: INIT agreed on the longer SETXATTR
+ * @acl:	INIT agreed that the guest obeys POSIX ACLs
  * @quota:	What there may be; has locks of its own
  * @lock:	For all that follows; never held during a system call, but for
  *		closing what was evicted
@@ -66,6 +67,7 @@ struct fs_server {
 	bool keeps_suid;
 	atomic_bool ready;
 	atomic_bool setxattr_ext;
+	atomic_bool acl;
 	struct fs_quota quota;
 
 	pthread_mutex_t lock;

@@ -4,8 +4,8 @@
  *
  * Of the host's files the guest has user.* alone: all others mean something to
  * the host.  In a mapped tree it has user.*, but for our own, security.* and
- * trusted.*, which are kept under MAPPED_XATTR.  POSIX ACLs it has not: a guest
- * that was shown one would want it to be obeyed (docs/devices/fuse.md).
+ * trusted.*, which are kept under MAPPED_XATTR, and so are POSIX ACLs, if the
+ * guest obeys them: acl.h.
  */
 #include <errno.h>
 #include <limits.h>
@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/xattr.h>
 
+#include "vmm/fs/acl.h"
 #include "vmm/fs/ops.h"
 #include "vmm/fs/owner.h"
 #include "vmm/fs/walk.h"
@@ -34,7 +35,8 @@ static int host_name(const struct fs_server *s, const char *name,
 		     char ret[XATTR_NAME_MAX + 1])
 {
 	bool kept = fs_is_mapped(s) && mapped_xattr_kept(name) &&
-		    !begins(name, "system.");
+		    (!begins(name, "system.") ||
+		     atomic_load_explicit(&s->acl, memory_order_relaxed));
 	size_t len = strlen(name);
 
 	if (!kept && !begins(name, "user."))
@@ -150,14 +152,18 @@ static size_t held(const struct fs_server *s, int fd, const char *but)
 static int set(struct fs_server *s, const struct fs_at *at, const char *name,
 	       const void *value, const struct fuse_setxattr_in *in)
 {
-	struct fs_growing g;
+	bool kill_sgid = in->setxattr_flags & FUSE_SETXATTR_ACL_KILL_SGID;
 	size_t more = strlen(name) + in->size;
+	struct fs_growing g;
 	int r = 0;
 
 	fs_quota_holding(s, at->ino, at->fd, &g);
 	if (g.lock && (more > FS_QUOTA_XATTR_MAX ||
 		       held(s, at->fd, name) > FS_QUOTA_XATTR_MAX - more))
 		r = -ENOSPC;
+	else if (begins(name, MAPPED_XATTR "system."))
+		r = fs_acl_set(s, at->fd, name + KEPT_LEN, value, in->size,
+			       kill_sgid);
 	else if (fsetxattr(at->fd, name, value, in->size, (int)in->flags) < 0)
 		r = -errno;
 	fs_quota_grown(s, &g);
