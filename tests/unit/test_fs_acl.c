@@ -114,9 +114,8 @@ END_TEST
 START_TEST(who_may_not_keep_setgid_loses_it)
 {
 	uint8_t arg[sizeof(struct fuse_setxattr_in) + 64 + FS_ACL_LEN_MAX];
-	struct fuse_setxattr_in in = {
-		.setxattr_flags = FUSE_SETXATTR_ACL_KILL_SGID
-	};
+	struct fuse_setxattr_in in = { .setxattr_flags =
+					       FUSE_SETXATTR_ACL_KILL_SGID };
 	struct fs_acl a = acl(7, 4, 1);
 	size_t at = sizeof(in) + sizeof(FS_ACL_ACCESS);
 	struct fuse_kit k;
@@ -128,9 +127,8 @@ START_TEST(who_may_not_keep_setgid_loses_it)
 	in.size = (uint32_t)fs_acl_put(&a, arg + at);
 	memcpy(arg, &in, sizeof(in));
 	memcpy(arg + sizeof(in), FS_ACL_ACCESS, sizeof(FS_ACL_ACCESS));
-	ck_assert_int_eq(fk_op(&k, FUSE_SETXATTR, f, arg, at + in.size,
-			       FK_NO_NAMES),
-			 0);
+	ck_assert_int_eq(
+		fk_op(&k, FUSE_SETXATTR, f, arg, at + in.size, FK_NO_NAMES), 0);
 	ck_assert_uint_eq(mode_of(&k, f), 0741);
 	fk_done(&k);
 }
@@ -203,11 +201,11 @@ START_TEST(what_is_no_acl_is_refused)
 	uint64_t d;
 	size_t n;
 
-	bad[0].n = 4;			      /* nothing for others */
-	bad[1].e[3].tag = FS_ACL_GROUP;	      /* named, and no mask */
-	bad[2].e[2].tag = FS_ACL_USER_OBJ;    /* in no order */
-	bad[3].e[4].tag = FS_ACL_OTHER | 1;   /* two at once */
-	bad[5].e[1].tag = 0x40;		      /* unknown */
+	bad[0].n = 4;                       /* nothing for others */
+	bad[1].e[3].tag = FS_ACL_GROUP;     /* named, and no mask */
+	bad[2].e[2].tag = FS_ACL_USER_OBJ;  /* in no order */
+	bad[3].e[4].tag = FS_ACL_OTHER | 1; /* two at once */
+	bad[5].e[1].tag = 0x40;             /* unknown */
 	start(&k);
 	ck_assert_int_eq(fk_mkdir(&k, ROOT, "d", 0700), 0);
 	d = k.entry.nodeid;
@@ -221,19 +219,16 @@ START_TEST(what_is_no_acl_is_refused)
 					     (uint32_t)len, 0),
 				 -EINVAL);
 	memset(buf + n, 0, sizeof(buf) - n);
-	ck_assert_int_eq(fk_setxattr(&k, d, FS_ACL_ACCESS, buf, sizeof(buf),
-				     0),
+	ck_assert_int_eq(fk_setxattr(&k, d, FS_ACL_ACCESS, buf, sizeof(buf), 0),
 			 -EINVAL);
 	buf[0] = 3; /* version */
-	ck_assert_int_eq(fk_setxattr(&k, d, FS_ACL_ACCESS, buf, (uint32_t)n,
-				     0),
+	ck_assert_int_eq(fk_setxattr(&k, d, FS_ACL_ACCESS, buf, (uint32_t)n, 0),
 			 -EINVAL);
 	ck_assert_uint_eq(mode_of(&k, d), 0700);
 	expect_acl(&k, d, FS_ACL_ACCESS, &none);
 	/* One on the host that cannot be is an error, and not no ACL. */
-	ck_assert_int_eq(fsetxattr(k.fd, MAPPED_XATTR FS_ACL_DEFAULT, "x", 1,
-				   0),
-			 0);
+	ck_assert_int_eq(
+		fsetxattr(k.fd, MAPPED_XATTR FS_ACL_DEFAULT, "x", 1, 0), 0);
 	ck_assert_int_eq(fk_mkdir(&k, ROOT, "e", 0700), -EIO);
 	ck_assert_int_eq(fk_create(&k, ROOT, "e", O_RDWR, 0700), -EIO);
 	ck_assert_int_eq(fk_lookup(&k, ROOT, "e"), -ENOENT);
@@ -244,7 +239,8 @@ END_TEST
 /* Who does not obey them does not see them. */
 START_TEST(guest_that_knows_no_acls_has_none)
 {
-	struct fuse_init_in in = { .major = 7, .minor = 41,
+	struct fuse_init_in in = { .major = 7,
+				   .minor = 41,
 				   .flags = FUSE_DONT_MASK };
 	struct fs_acl a = acl(7, 7, 7);
 	struct fs_opts o = fk_usual();
@@ -259,8 +255,7 @@ START_TEST(guest_that_knows_no_acls_has_none)
 	memcpy(&out, k.body, sizeof(out));
 	ck_assert_uint_eq(out.flags & (FUSE_POSIX_ACL | FUSE_DONT_MASK),
 			  FUSE_DONT_MASK);
-	ck_assert_int_eq(fk_getxattr(&k, ROOT, FS_ACL_ACCESS, 99),
-			 -EOPNOTSUPP);
+	ck_assert_int_eq(fk_getxattr(&k, ROOT, FS_ACL_ACCESS, 99), -EOPNOTSUPP);
 	ck_assert_int_eq(fk_op(&k, FUSE_DESTROY, 0, NULL, 0, FK_NO_NAMES), 0);
 	ck_assert_int_eq(fk_start(&k), 0);
 	memcpy(&out, k.body, sizeof(out));

@@ -14,6 +14,7 @@
 #include "tests/lib/check_main.h"
 #include "tests/lib/fuse_kit.h"
 #include "vmm/fs/probe.h"
+#include "vmm/fs/quota.h"
 
 #define ROOT FUSE_ROOT_ID
 
@@ -107,6 +108,8 @@ END_TEST
 static int on_overlay(struct fuse_kit *k)
 {
 	struct fs_opts upper = mapped(true), plain = mapped(false);
+	struct fs_stats stats;
+	struct fs_usage found;
 	struct fk_dirent de;
 	struct err e;
 	size_t at = 0;
@@ -114,6 +117,7 @@ static int on_overlay(struct fuse_kit *k)
 
 	NEED(strstr(refusal(upper, openat(k->top_fd, "share", O_PATH), &e),
 		    "RENAME_WHITEOUT"));
+	plain.quota_bytes = FS_QUOTA_MIN;
 	fk_serve(k, &plain);
 	NEED(fk_start(k) == 0);
 	NEED(fk_create(k, ROOT, "f", O_RDWR, 04755) == 0);
@@ -132,36 +136,51 @@ static int on_overlay(struct fuse_kit *k)
 	NEED(fk_readdir(k, ROOT, 0, 4096, false) == 0);
 	while (fk_dirent(k, &at, false, &de))
 		NEED(de.name[0] != 'p' || de.type == S_IFIFO >> 12);
+	/* Files and folders of an overlay may be on different devices. */
+	fs_server_stats(k->s, &stats);
+	NEED(fs_quota_walk(k->s, &found) == 0);
+	NEED(stats.bytes == found.bytes && stats.inodes == found.inodes);
+	NEED(found.inodes == 4);
 out:
 	return r;
+}
+
+/* With its two layers on two file systems. Return: whether it could be */
+static bool mount_overlay(const struct fuse_kit *k, const char *share)
+{
+	char opts[4 * FK_PATH], path[FK_PATH + 16];
+
+	bug_on(mkdirat(k->top_fd, "l", 0755) < 0);
+	bug_on(mkdirat(k->top_fd, "t", 0755) < 0);
+	(void)snprintf(path, sizeof(path), "%s/t", k->top);
+	(void)snprintf(opts, sizeof(opts),
+		       "lowerdir=%s/l,upperdir=%s/t/u,workdir=%s/t/w", k->top,
+		       k->top, k->top);
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+	    mount("tmpfs", path, "tmpfs", 0, NULL) < 0)
+		return false;
+	bug_on(mkdirat(k->top_fd, "t/u", 0755) < 0);
+	bug_on(mkdirat(k->top_fd, "t/w", 0755) < 0);
+	return mount("overlay", share, "overlay", 0, opts) == 0;
 }
 
 /* Return: 0; 2 if nothing can be mounted; or the line that went wrong */
 static int with_overlay(void)
 {
-	char opts[4 * FK_PATH], path[FK_PATH + 16];
+	char share[FK_PATH + 16], upper[FK_PATH + 16];
 	struct fuse_kit k;
-	int r;
+	int r = 2;
 
 	if (unshare(CLONE_NEWNS) < 0 &&
 	    unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
 		return 2;
 	fk_scratch(&k);
-	for (const char *d = "luw"; *d; d++) {
-		const char name[] = { *d, '\0' };
-
-		bug_on(mkdirat(k.top_fd, name, 0755) < 0);
-	}
-	(void)snprintf(opts, sizeof(opts),
-		       "lowerdir=%s/l,upperdir=%s/u,workdir=%s/w", k.top, k.top,
-		       k.top);
-	(void)snprintf(path, sizeof(path), "%s/share", k.top);
-	r = 2;
-	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
-	    mount("overlay", path, "overlay", 0, opts) == 0) {
+	(void)snprintf(share, sizeof(share), "%s/share", k.top);
+	(void)snprintf(upper, sizeof(upper), "%s/t", k.top);
+	if (mount_overlay(&k, share))
 		r = on_overlay(&k);
-		(void)umount2(path, MNT_DETACH);
-	}
+	(void)umount2(share, MNT_DETACH);
+	(void)umount2(upper, MNT_DETACH);
 	fk_done(&k);
 	return r;
 }

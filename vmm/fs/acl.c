@@ -26,8 +26,8 @@ static bool follows(unsigned int before, unsigned int tag)
 static bool sound(const struct fs_acl *a)
 {
 	unsigned int seen = 0, before = 0;
-	const unsigned int base =
-		FS_ACL_USER_OBJ | FS_ACL_GROUP_OBJ | FS_ACL_OTHER;
+	const unsigned int base = FS_ACL_USER_OBJ | FS_ACL_GROUP_OBJ |
+				  FS_ACL_OTHER;
 
 	for (unsigned int i = 0; i < a->n; i++) {
 		unsigned int tag = a->e[i].tag;
@@ -141,9 +141,7 @@ static int load(int fd, const char *name, struct fs_acl *ret)
 
 	ret->n = 0;
 	if (n < 0)
-		return errno == ENODATA	 ? 0 :
-		       errno == ERANGE ? -EIO :
-					 -errno;
+		return errno == ENODATA ? 0 : errno == ERANGE ? -EIO : -errno;
 	return fs_acl_get(buf, (size_t)n, ret) < 0 ? -EIO : 0;
 }
 
@@ -155,8 +153,8 @@ static int store(int fd, const char *name, const struct fs_acl *a)
 	return fsetxattr(fd, name, buf, n, 0) < 0 ? -errno : 0;
 }
 
-static int set_access(const struct fs_server *s, int fd,
-		      const struct fs_acl *a, bool kill_sgid)
+static int set_access(const struct fs_server *s, int fd, const struct fs_acl *a,
+		      bool kill_sgid)
 {
 	struct statx st = { 0 };
 	uint32_t mode;

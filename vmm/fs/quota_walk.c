@@ -55,8 +55,7 @@ struct walker {
 	size_t path_cap;
 	struct sum sum[SUMS_MAX];
 	unsigned int n_sums;
-	unsigned int dev_major;
-	unsigned int dev_minor;
+	uint64_t mount;
 	union {
 		struct fs_dirent de;
 		uint8_t room[BUF_LEN];
@@ -88,7 +87,8 @@ static int look(int fd, const char *name, struct statx *ret)
 {
 	if (statx(fd, name,
 		  AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT,
-		  STATX_TYPE | STATX_NLINK | STATX_SIZE, ret) < 0)
+		  STATX_TYPE | STATX_NLINK | STATX_SIZE | STATX_MNT_ID,
+		  ret) < 0)
 		return -errno;
 	return 0;
 }
@@ -171,9 +171,8 @@ static int take(struct walker *w, struct level *l, const struct fs_dirent *de)
 	r = look(l->fd, de->name, &st);
 	if (r < 0)
 		return r == -ENOENT ? 1 : r;
-	/* What is mounted there is not of this tree. */
-	if (st.stx_dev_major != w->dev_major ||
-	    st.stx_dev_minor != w->dev_minor)
+	/* What is mounted there is not of this tree; st_dev would not do. */
+	if (st.stx_mnt_id != w->mount)
 		return 1;
 	count(w, &st);
 	if (!S_ISDIR(st.stx_mode))
@@ -229,8 +228,7 @@ static int begin(struct walker *w)
 
 	if (r < 0)
 		return r;
-	w->dev_major = st.stx_dev_major;
-	w->dev_minor = st.stx_dev_minor;
+	w->mount = st.stx_mnt_id;
 	/* The first is what there is too much for: one name each. */
 	(void)sum_of(w, 1);
 	count(w, &st);
