@@ -128,12 +128,21 @@ static void read_message(struct boot *b)
 	(void)unlink("/init");
 }
 
+/* What is no regular file has no text of ours in it. */
 static int write_file(const char *path, int flags, const char *text)
 {
-	auto_fd int fd =
-		open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | flags, 0644);
+	struct stat st;
 
-	return fd < 0 ? -errno : io_write_full(fd, text, strlen(text));
+	/* An image may have anything there: a FIFO is not to make us wait. */
+	auto_fd int fd = open(path,
+			      O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK |
+				      O_NOCTTY | flags,
+			      0644);
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return -errno;
+	return S_ISREG(st.st_mode) ? io_write_full(fd, text, strlen(text))
+				   : -EINVAL;
 }
 
 static void set_names(struct boot *b)

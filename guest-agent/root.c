@@ -23,6 +23,7 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 
 #include "common/io.h"
 #include "guest-agent/boot.h"
@@ -194,6 +195,7 @@ static int mount_layers(const struct msg_boot *m, struct err *e)
 {
 	const char *type = *m->upper ? "virtiofs" : "tmpfs";
 	const char *upper = *m->upper ? m->upper : "hutch";
+	struct statvfs sv;
 
 	make_dir(ROOT_LOWER);
 	make_dir(ROOT_UPPER);
@@ -209,6 +211,10 @@ static int mount_layers(const struct msg_boot *m, struct err *e)
 		return err_set(e, -errno,
 			       "mount of the disk over the image: %s",
 			       strerror(errno));
+	/* So overlayfs does it if it cannot make its folders there. */
+	if (statvfs(ROOT_BUILTIN, &sv) == 0 && sv.f_flag & ST_RDONLY)
+		return err_set(e, -ENOSPC,
+			       "the disk is full: start with a larger --disk");
 	return 0;
 }
 
@@ -295,7 +301,10 @@ static int mount_file(const struct msg_mount *m)
 		return -1;
 	make_parents(m->target);
 	/* If it cannot be made, the mount on it says so. */
-	fd = open(m->target, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+	fd = open(m->target,
+		  O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK |
+			  O_NOCTTY,
+		  0644);
 	if (fd >= 0)
 		(void)close(fd);
 	r = mount(HIDDEN "/" WIRE_MOUNT_ENTRY, m->target, NULL, MS_BIND, NULL);

@@ -137,7 +137,9 @@ static void add_groups(char *group, struct user *u)
 {
 	char *f[FIELDS_MAX];
 
-	while (u->n_groups < USER_GROUPS_MAX && next_entry(&group, f)) {
+	/* Without a name it is in no list, and an empty member is nobody. */
+	while (*u->name && u->n_groups < USER_GROUPS_MAX &&
+	       next_entry(&group, f)) {
 		uint32_t gid;
 
 		if (f[3] && parse_id(f[2], &gid) && gid != u->gid &&

@@ -21,7 +21,7 @@
 #include "common/treepath.h"
 #include "guest-agent/files/ops.h"
 
-#define WATCHED                                                         \
+#define WATCHED                                                          \
 	(IN_CREATE | IN_MODIFY | IN_ATTRIB | IN_DELETE | IN_MOVED_FROM | \
 	 IN_MOVED_TO | IN_CLOSE_WRITE | IN_DELETE_SELF | IN_MOVE_SELF)
 
@@ -121,8 +121,7 @@ static bool remember(struct watch *w, int wd, const char *path)
 		return false;
 	if (w->n == w->room) {
 		size_t room = MAX(w->room * 2, ROOM_MIN);
-		struct folder *more =
-			realloc(w->folder, room * sizeof(*more));
+		struct folder *more = realloc(w->folder, room * sizeof(*more));
 
 		if (!more)
 			return false;

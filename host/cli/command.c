@@ -199,6 +199,26 @@ void command_done(struct command *cmd)
 	command_image_done(cmd);
 }
 
+static const char *const *env_of(const struct command *cmd)
+{
+	if (!cmd->env.v)
+		return NULL;
+	return (const char *const *)cmd->env.v + cmd->n_term;
+}
+
+/* What is not said again is as it was. */
+static void go_on(struct hutch_start_opts *so, const struct hutch_record *old)
+{
+	so->memory = so->memory ? so->memory : old->memory;
+	so->cpus = so->cpus ? so->cpus : old->cpus;
+	so->hostname = so->hostname ? so->hostname : old->hostname;
+	so->env = so->env ? so->env : old->env;
+	so->user = so->user ? so->user : old->user;
+	so->workdir = so->workdir ? so->workdir : old->workdir;
+	so->mounts = so->mounts ? so->mounts : old->mounts;
+	so->labels = so->labels ? so->labels : old->labels;
+}
+
 struct hutch_start_opts command_start_opts(const struct command_opts *o,
 					   const struct command *cmd)
 {
@@ -211,8 +231,7 @@ struct hutch_start_opts command_start_opts(const struct command_opts *o,
 		   (cmd->keep_alive ? HUTCH_START_KEEP_ALIVE_PROCESSES : 0);
 	so.hostname = o->hostname;
 	so.argv = *cmd->argv ? cmd->argv : NULL;
-	if (cmd->env.v)
-		so.env = (const char *const *)cmd->env.v + cmd->n_term;
+	so.env = env_of(cmd);
 	so.user = o->user;
 	so.workdir = o->workdir;
 	so.kernel = o->kernel;
@@ -222,6 +241,8 @@ struct hutch_start_opts command_start_opts(const struct command_opts *o,
 	so.mounts = mount_list(&cmd->mounts);
 	so.image = cmd->image;
 	so.disk = cmd->disk;
+	if (cmd->old)
+		go_on(&so, cmd->old);
 	so.flags |= cmd->disk_ram ? HUTCH_START_DISK_RAM : 0;
 	return so;
 }

@@ -136,6 +136,8 @@ enum command_pull {
  * @image:	NULL for the built-in root
  * @image_argv:	What @argv is then, ours
  * @image_says:	All of it is what the image says
+ * @old:	Of the VM that goes on, on its disk: what is not said again is as
+ *		it was; else NULL
  */
 struct command {
 	const char *const *argv;
@@ -156,6 +158,7 @@ struct command {
 	struct hutch_image *image;
 	const char *const *image_argv;
 	bool image_says;
+	struct hutch_record *old;
 	/* Of a process in one. */
 	const char *id;
 	uint64_t memory_limit;
@@ -180,7 +183,8 @@ MUST_CHECK int command_read(const struct cli *c, const struct command_opts *o,
  * @dashes:	They came behind a "--": no image is among them
  * @name:	Of the VM, whose disk is over an image maybe; NULL: it has none
  *
- * Pulls it, if it is not here, and says so.  What is to run is in @cmd then.
+ * Pulls it, if it is not here, and says so.  What is to run is in @cmd then.  If
+ * none is named, and the VM of that name has a disk, all goes on as it was.
  *
  * Return: 0, or an exit code after complaining
  */

@@ -11,8 +11,9 @@
 #define QUOTE_MAX  80
 #define QUOTE_COLS 60
 
-static int pull(struct cli *c, const char *ref)
+static int pull(struct cli *c, const char *ref, struct hutch_image **ret)
 {
+	struct hutch_image_info *info = NULL;
 	struct hutch_image_pull_opts po = HUTCH_IMAGE_PULL_OPTS_INIT;
 	struct image_progress p;
 	struct hutch_err e = { 0 };
@@ -22,8 +23,12 @@ static int pull(struct cli *c, const char *ref)
 	image_progress_begin(&p);
 	po.progress = image_progress_step;
 	po.progress_arg = &p;
-	r = hutch_image_pull(c->h, &po, NULL, &e);
+	r = hutch_image_pull(c->h, &po, &info, &e);
 	image_progress_end(&p);
+	/* By its id: another one may have the name without the host. */
+	if (r == 0)
+		r = hutch_image_open(c->h, info->id, ret, &e);
+	hutch_image_info_free(info);
 	return r < 0 ? cli_fail(c, &e) : 0;
 }
 
@@ -43,16 +48,13 @@ static int open_image(struct cli *c, const char *ref, enum command_pull when,
 			 when == COMMAND_PULL_ALWAYS ? "pulling"
 						     : "not here yet: pulling",
 			 q);
-		r = pull(c, ref);
-		if (r != 0)
-			return r;
-		r = hutch_image_open(c->h, ref, ret, &e);
+		return pull(c, ref, ret);
 	}
 	return r < 0 ? cli_fail(c, &e) : 0;
 }
 
 /* The image under the disk of the VM that had this name last, if it has one. */
-static int open_old(struct cli *c, const char *name, struct hutch_image **ret)
+static int open_old(struct cli *c, const char *name, struct command *cmd)
 {
 	struct hutch_record *rec = NULL;
 	struct hutch_err e = { 0 };
@@ -61,9 +63,12 @@ static int open_old(struct cli *c, const char *name, struct hutch_image **ret)
 	/* No such VM, or no such name: whoever starts it says more. */
 	if (r < 0)
 		return 0;
-	if (rec->disk == HUTCH_DISK_KEPT && rec->state == HUTCH_STATE_STOPPED)
-		r = hutch_image_open(c->h, rec->image_id, ret, &e);
-	hutch_record_free(rec);
+	if (rec->disk != HUTCH_DISK_KEPT || rec->state != HUTCH_STATE_STOPPED) {
+		hutch_record_free(rec);
+		return 0;
+	}
+	cmd->old = rec;
+	r = hutch_image_open(c->h, rec->image_id, &cmd->image, &e);
 	return r < 0 ? cli_fail(c, &e) : 0;
 }
 
@@ -80,6 +85,15 @@ static int no_image(const struct cli *c, const struct command_opts *o)
 	return 0;
 }
 
+static bool same(const char *const *a, const char *const *b)
+{
+	while (*a && *b && strcmp(*a, *b) == 0) {
+		a++;
+		b++;
+	}
+	return !*a && !*b;
+}
+
 int command_image(struct cli *c, const struct command_opts *o,
 		  const char *const *rest, bool dashes, const char *name,
 		  struct command *cmd)
@@ -92,7 +106,7 @@ int command_image(struct cli *c, const struct command_opts *o,
 		rest += rest[1] && !strcmp(rest[1], "--") ? 2 : 1;
 		r = open_image(c, ref, cmd->pull, &cmd->image);
 	} else if (name) {
-		r = open_old(c, name, &cmd->image);
+		r = open_old(c, name, cmd);
 	}
 	cmd->argv = rest;
 	if (r != 0)
@@ -104,6 +118,11 @@ int command_image(struct cli *c, const struct command_opts *o,
 		return cli_fail(c, &e);
 	cmd->argv = cmd->image_argv;
 	cmd->image_says = !*rest && !o->entrypoint;
+	if (cmd->image_says && cmd->old && cmd->old->argv &&
+	    !same(cmd->old->argv, cmd->argv)) {
+		cmd->argv = cmd->old->argv;
+		cmd->image_says = false;
+	}
 	return 0;
 }
 
@@ -114,4 +133,5 @@ void command_image_done(struct command *cmd)
 	memcpy(&p, &cmd->image_argv, sizeof(p));
 	free(p);
 	hutch_image_close(cmd->image);
+	hutch_record_free(cmd->old);
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/log.h"
 #include "host/lib/bootmsg.h"
 #include "host/lib/disk.h"
 #include "host/lib/image.h"
@@ -11,6 +12,7 @@
 
 #define ENTRIES_MAX (HUTCH_MOUNTS_MAX + DISK_VOLUMES_MAX)
 #define SOURCE_MAX  32 /* "volumes/31" */
+#define QUOTE_MAX   80
 
 _Static_assert(ENTRIES_MAX <= WIRE_MOUNTS_MAX, "all in a boot message");
 
@@ -20,6 +22,7 @@ struct entries {
 	struct msg_mount m[ENTRIES_MAX];
 	char tag[HUTCH_MOUNTS_MAX][MOUNTS_TAG_MAX];
 	char source[DISK_VOLUMES_MAX][SOURCE_MAX];
+	char target[DISK_VOLUMES_MAX][WIRE_PATH_MAX + 1];
 };
 
 static bool is_taken(const struct entries *en, const char *target)
@@ -30,11 +33,31 @@ static bool is_taken(const struct entries *en, const char *target)
 	return false;
 }
 
+/* As an image writes it, with a '/' at the end maybe. */
+static int take_path(char to[WIRE_PATH_MAX + 1], const char *path,
+		     struct err *e)
+{
+	char q[QUOTE_MAX];
+
+	(void)snprintf(to, WIRE_PATH_MAX + 1, "%s", path);
+	if (strlen(path) <= WIRE_PATH_MAX && mounts_tidy(to) == 0 && *to)
+		return 0;
+	return err_set(e, -EINVAL,
+		       "the image has a volume '%s', which can be no folder "
+		       "of a VM",
+		       log_escape(q, sizeof(q), path, strlen(path)));
+}
+
 /* The image's own, where the user has not said otherwise. */
-static void add_volumes(struct entries *en, const char *const *volumes)
+static int add_volumes(struct entries *en, const char *const *volumes,
+		       struct err *e)
 {
 	for (unsigned int i = 0; volumes && volumes[i]; i++) {
-		if (is_taken(en, volumes[i]))
+		int r = take_path(en->target[i], volumes[i], e);
+
+		if (r < 0)
+			return r;
+		if (is_taken(en, en->target[i]))
 			continue;
 		(void)snprintf(en->source[i], SOURCE_MAX, DISK_VOLUMES "/%u",
 			       i);
@@ -42,10 +65,11 @@ static void add_volumes(struct entries *en, const char *const *volumes)
 			.flags = WIRE_MOUNT_DISK,
 			.type = "none",
 			.source = en->source[i],
-			.target = volumes[i],
+			.target = en->target[i],
 			.options = "",
 		};
 	}
+	return 0;
 }
 
 /* Outer ones first. */
@@ -91,7 +115,7 @@ int bootmsg_make(const struct hutch_start_opts *o, const struct mounts *mounts,
 		 struct err *e)
 {
 	const bool disk = o->image && !(o->flags & HUTCH_START_DISK_RAM);
-	struct entries en = { .n = mounts->n };
+	auto_free struct entries *en = calloc(1, sizeof(*en));
 	struct msg_boot m = {
 		.flags = o->image ? WIRE_BOOT_MAKE_CWD : 0,
 		.root = o->image ? WIRE_ROOT_OVERLAY : WIRE_ROOT_BUILTIN,
@@ -102,16 +126,19 @@ int bootmsg_make(const struct hutch_start_opts *o, const struct mounts *mounts,
 		.cwd = o->workdir ? o->workdir : "",
 		.user = o->user ? o->user : "",
 		.env = borrow(o->env),
-		.mounts = en.m,
 	};
 	int r = o->image ? image_stop_signal(o->image, &m.stop_signal, e) : 0;
 
+	if (!en)
+		return err_set(e, -ENOMEM, "no memory");
+	en->n = mounts->n;
+	mounts_message(mounts, en->tag, en->m);
+	if (r == 0 && disk)
+		r = add_volumes(en, hutch_image_info_of(o->image)->volumes, e);
 	if (r < 0)
 		return r;
-	mounts_message(mounts, en.tag, en.m);
-	if (disk)
-		add_volumes(&en, hutch_image_info_of(o->image)->volumes);
-	qsort(en.m, en.n, sizeof(en.m[0]), by_target);
-	m.n_mounts = en.n;
+	qsort(en->m, en->n, sizeof(en->m[0]), by_target);
+	m.mounts = en->m;
+	m.n_mounts = en->n;
 	return put(&m, ret, ret_len, e);
 }

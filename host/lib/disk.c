@@ -5,8 +5,10 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
+#include <time.h>
 
 #include "common/mapped.h"
 #include "common/rmtree.h"
@@ -18,6 +20,9 @@
 /* On the way: made, or to be removed, when a crash came. */
 #define DISK_NEW  "disk.new"
 #define DISK_GONE "disk.gone"
+
+#define LOCK_STEP_NS 10000000
+#define LOCK_STEPS   1000 /* ten seconds: a disk that is slow */
 
 /* Beside those of common/mapped.h. */
 #define IMAGE_ATTR MAPPED_PREFIX "image"
@@ -45,6 +50,8 @@ int disk_image(int state_fd, char ret[HUTCH_IMAGE_ID_LEN + 1])
 		return fd;
 	memset(ret, 0, HUTCH_IMAGE_ID_LEN + 1);
 	n = fgetxattr(fd, IMAGE_ATTR, ret, HUTCH_IMAGE_ID_LEN);
+	if (n < 0 && errno != ENODATA && errno != ERANGE)
+		return -errno;
 	return is_id(ret, n) ? 0 : -EBADMSG;
 }
 
@@ -99,10 +106,24 @@ static int make(int state_fd, const struct hutch_image *image)
 		    : make_volumes(fd, image);
 	if (r < 0)
 		return r;
-	if (fsync(fd) < 0 ||
+	if (syncfs(fd) < 0 ||
 	    renameat(state_fd, DISK_NEW, state_fd, DISK_DIR) < 0)
 		return -errno;
 	return 0;
+}
+
+/* Whoever has it is on the way out, as its VM's lock is ours. */
+static int lock(int fd)
+{
+	static const struct timespec step = { .tv_nsec = LOCK_STEP_NS };
+	int r = -EWOULDBLOCK;
+
+	for (int i = 0; r == -EWOULDBLOCK && i < LOCK_STEPS; i++) {
+		r = flock(fd, LOCK_EX | LOCK_NB) < 0 ? -errno : 0;
+		if (r == -EWOULDBLOCK)
+			(void)nanosleep(&step, NULL);
+	}
+	return r;
 }
 
 int disk_open(int state_fd, const struct hutch_image *image, struct err *e)
@@ -120,11 +141,16 @@ int disk_open(int state_fd, const struct hutch_image *image, struct err *e)
 	if (r < 0)
 		return err_set(e, r, "cannot make the VM's disk: %s",
 			       strerror(-r));
-	fd = openat(state_fd, DISK_DIR,
-		    O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	return fd < 0 ? err_set(e, -errno, "cannot open the VM's disk: %s",
-				strerror(errno))
-		      : fd;
+	fd = open_disk(state_fd, DISK_DIR);
+	r = fd < 0 ? fd : lock(fd);
+	if (r == 0)
+		return fd;
+	base_closep(&fd);
+	if (r == -EWOULDBLOCK)
+		return err_set(e, -EBUSY,
+			       "the VM's disk is still in use by a monitor "
+			       "that does not end");
+	return err_set(e, r, "cannot open the VM's disk: %s", strerror(-r));
 }
 
 /* What has lost its name is no disk any more, however far this comes. */
@@ -138,12 +164,16 @@ int disk_remove(int state_fd)
 	return r < 0 ? r : rmtree(state_fd, DISK_GONE);
 }
 
-static bool is_over(int state_root, const char *name, const char *id)
+/* Return: 1, 0, or -errno if it cannot be known */
+static int is_over(int state_root, const char *name, const char *id)
 {
 	auto_fd int fd = open_disk(state_root, name);
 	char over[HUTCH_IMAGE_ID_LEN + 1];
+	int r = fd < 0 ? fd : disk_image(fd, over);
 
-	return fd >= 0 && disk_image(fd, over) == 0 && strcmp(over, id) == 0;
+	if (r == -ENOENT || r == -ENOTDIR || r == -EBADMSG)
+		return 0;
+	return r < 0 ? r : strcmp(over, id) == 0;
 }
 
 int disk_user(struct hutch *h, const char *id, char ret[HUTCH_NAME_MAX + 1])
@@ -153,16 +183,16 @@ int disk_user(struct hutch *h, const char *id, char ret[HUTCH_NAME_MAX + 1])
 	const struct dirent *de;
 
 	if (!dir) {
+		found = fd < 0 ? fd : -errno;
 		base_closep(&fd);
-		return 0;
+		return found;
 	}
-	while (!found && (de = readdir(dir)) != NULL) {
-		if (!words_name_ok(de->d_name) ||
-		    !is_over(h->state_fd, de->d_name, id))
+	while (found == 0 && (de = readdir(dir)) != NULL) {
+		if (!words_name_ok(de->d_name))
 			continue;
+		found = is_over(h->state_fd, de->d_name, id);
 		(void)snprintf(ret, HUTCH_NAME_MAX + 1, "%.*s", HUTCH_NAME_MAX,
 			       de->d_name);
-		found = 1;
 	}
 	(void)closedir(dir);
 	return found;

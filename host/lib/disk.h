@@ -31,8 +31,12 @@ MUST_CHECK int disk_image(int state_fd, char ret[HUTCH_IMAGE_ID_LEN + 1]);
  * @image:	A new one has its volumes, with what is in them; there are at most
  *		DISK_VOLUMES_MAX
  *
- * Return: a descriptor with O_PATH; -EOPNOTSUPP if the file system keeps no
- *         attributes of users; or -errno with a sentence
+ * It is locked for as long as the descriptor, or a copy in any process, is open:
+ * a monitor may live on for a moment when its keeper does not.
+ *
+ * Return: a descriptor; -EOPNOTSUPP if the file system keeps no attributes of
+ *         users; -EBUSY if another monitor does not end; or -errno with a
+ *         sentence
  */
 MUST_CHECK int disk_open(int state_fd, const struct hutch_image *image,
 			 struct err *e);
@@ -46,7 +50,7 @@ MUST_CHECK int disk_remove(int state_fd);
  * disk_user() - A VM, alive or stopped, whose disk was made over image @id
  * @ret:	Its name
  *
- * Return: 1; 0 if there is none
+ * Return: 1; 0 if there is none; -errno if that cannot be known
  */
 MUST_CHECK int disk_user(struct hutch *h, const char *id,
 			 char ret[HUTCH_NAME_MAX + 1]);

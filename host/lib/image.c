@@ -298,7 +298,14 @@ static int drop(struct hutch *h, const struct imagestore *s, const char *id,
 {
 	char user[HUTCH_NAME_MAX + 1];
 
-	if (disk_user(h, id, user))
+	int r = disk_user(h, id, user);
+
+	if (r < 0)
+		return err_set(e, r,
+			       "cannot see whether a VM's disk needs image "
+			       "%.*s: %s",
+			       IMAGESTORE_SHORTID, id, strerror(-r));
+	if (r > 0)
 		return err_set(
 			e, -EBUSY,
 			"image %.*s is what the disk of VM '%s' was made "

@@ -34,7 +34,7 @@ MUST_CHECK int image_stop_signal(const struct hutch_image *img,
 				 unsigned int *ret, struct err *e);
 
 /**
- * image_env() - The image's variables, and then those of @env
+ * image_env() - The image's variables that @env does not set, and then @env
  * @env:	May be NULL
  * @ret:	A list that ends in NULL, to be free()d; its strings are borrowed
  *

@@ -2,6 +2,7 @@
 /* host/lib/imageuse.c - an image in use, and what it says is to run in it */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -133,13 +134,35 @@ const char *image_name(const struct hutch_image *img)
 	return img->name;
 }
 
+/* Whether one of @env has the variable of @s. */
+static bool sets(const char *const *env, const char *s)
+{
+	size_t len = strcspn(s, "=");
+
+	for (; env && *env; env++)
+		if (strcspn(*env, "=") == len && memcmp(*env, s, len) == 0)
+			return true;
+	return false;
+}
+
 int image_env(const struct hutch_image *img, const char *const *env,
 	      const char *const **ret)
 {
-	const char **v = join(img->info->env, env);
+	const char *const *own = img->info->env;
+	const char **v = join(own, env);
+	size_t n = 0;
 
 	*ret = v;
-	return v ? 0 : -ENOMEM;
+	if (!v)
+		return -ENOMEM;
+	/* In the same order, without those of the image that are set anew. */
+	for (size_t i = 0; own && own[i]; i++)
+		if (!sets(env, own[i]))
+			v[n++] = own[i];
+	for (size_t i = 0; env && env[i]; i++)
+		v[n++] = env[i];
+	v[n] = NULL;
+	return 0;
 }
 
 int hutch_image_command(const struct hutch_image *img, const char *entrypoint,

@@ -353,6 +353,11 @@ int hutch_rm(struct hutch *h, const char *name, unsigned int flags,
 		return err_set(err_of(e), -EINVAL, "rm: unknown flags %#x",
 			       flags & ~HUTCH_RM_FORCE);
 	r = vmdir_read(h, name, &rec, err_of(e));
+	/* Of a start that was killed there may be a disk, and no record. */
+	if (r == -ENOENT && faccessat(h->state_fd, name, F_OK, 0) == 0) {
+		vmdir_sweep(h, name);
+		return faccessat(h->state_fd, name, F_OK, 0) < 0 ? 0 : r;
+	}
 	if (r < 0)
 		return r;
 	alive = rec->state != HUTCH_STATE_STOPPED;

@@ -17,6 +17,7 @@
 
 #define NAMES_MAX  65536 /* as Linux bounds a list of attributes */
 #define COPY_BYTES (1u << 30)
+#define BUFFER     (1u << 20)
 
 /* ---- Finding ---- */
 
@@ -199,6 +200,25 @@ static int copy_times(int from, int to)
 	return futimens(to, ts) < 0 ? -errno : 0;
 }
 
+/* As copy_file_range(), by way of a buffer. */
+static ssize_t copy_bytes(int from, off_t *in, int to, off_t *out, size_t len)
+{
+	auto_free char *buf = malloc(BUFFER);
+	ssize_t n, w;
+
+	if (!buf) {
+		errno = ENOMEM;
+		return -1;
+	}
+	n = pread(from, buf, MIN(len, (size_t)BUFFER), *in);
+	w = n > 0 ? pwrite(to, buf, (size_t)n, *out) : n;
+	if (w > 0) {
+		*in += w;
+		*out += w;
+	}
+	return w;
+}
+
 /* From @at up to the next hole. Return: 0, or 1 when there is no more data */
 static int copy_extent(int from, int to, off_t *at)
 {
@@ -213,6 +233,9 @@ static int copy_extent(int from, int to, off_t *at)
 		size_t len = MIN((size_t)(end - data), (size_t)COPY_BYTES);
 		ssize_t n = copy_file_range(from, &data, to, &out, len, 0);
 
+		/* From one file system to another, or one that cannot. */
+		if (n < 0 && errno != EIO && errno != ENOSPC)
+			n = copy_bytes(from, &data, to, &out, len);
 		if (n <= 0)
 			return n < 0 ? -errno : -EIO;
 	}

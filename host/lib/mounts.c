@@ -23,8 +23,7 @@ static const char *quote(char q[QUOTE_MAX], const char *s)
 
 /* ---- What was asked for ---- */
 
-/* In place: "/a//b/./c/" becomes "/a/b/c". Return: 0; -EINVAL at ".." */
-static int tidy(char *path)
+int mounts_tidy(char *path)
 {
 	char *to = path, *from = path;
 
@@ -62,7 +61,7 @@ static int take_target(const char *target, char **ret, struct err *e)
 	*ret = strdup(target);
 	if (!*ret)
 		return err_set(e, -ENOMEM, "no memory");
-	if (tidy(*ret) < 0)
+	if (mounts_tidy(*ret) < 0)
 		return err_set(e, -EINVAL,
 			       "mount: '%s' has a '..': write where it is in "
 			       "the VM",

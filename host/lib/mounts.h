@@ -45,6 +45,13 @@ MUST_CHECK int mounts_open(struct hutch *h, const struct hutch_mount *const *v,
 			   const struct hutch_image *image, struct mounts *ret,
 			   struct err *e);
 
+/**
+ * mounts_tidy() - In place: "/a//b/./c/" becomes "/a/b/c", "/" becomes ""
+ *
+ * Return: 0; -EINVAL at a ".."
+ */
+MUST_CHECK int mounts_tidy(char *path);
+
 /** mounts_done() - Close what is open, free; takes a zeroed one */
 void mounts_done(struct mounts *ms);
 

@@ -245,10 +245,13 @@ static int check_disk(struct hutch *h, const struct hutch_start_opts *o,
 	struct err ignored;
 	auto_fd int fd =
 		openat(h->state_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int r = fd < 0 ? -ENOENT : disk_image(fd, id);
+	int r = fd < 0 ? -errno : disk_image(fd, id);
 
 	if (r == -ENOENT)
 		return 0;
+	if (fd < 0)
+		return err_set(e, r, "cannot open the state of VM '%s': %s",
+			       name, strerror(-r));
 	if (r < 0)
 		return err_set(e, r,
 			       "the disk of VM '%s' is damaged; hutch rm %s "
@@ -261,6 +264,12 @@ static int check_disk(struct hutch *h, const struct hutch_start_opts *o,
 			       "%.*s: start it with that one and on its disk, "
 			       "or remove it first (hutch rm %s)",
 			       name, IMAGESTORE_SHORTID, id, name);
+	if (o->flags & HUTCH_START_RM)
+		return err_set(e, -EEXIST,
+			       "VM '%s' has a disk, which --rm would remove "
+			       "in the end: start it without, or remove the "
+			       "disk first (hutch rm %s)",
+			       name, name);
 	g->keep = true;
 	/* A damaged one is not missed. */
 	if (record_read(fd, &g->old, &ignored) < 0)

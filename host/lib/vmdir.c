@@ -437,7 +437,10 @@ void vmdir_sweep(struct hutch *h, const char *name)
 	fd = open_dir(h->state_fd, name);
 	if (fd >= 0 && faccessat(fd, RECORD_FILE, F_OK, 0) == 0)
 		return;
+	/* A disk that anybody has used has a record beside it. */
 	if (fd >= 0) {
+		if (disk_remove(fd) < 0)
+			return;
 		(void)unlinkat(fd, RECORD_TMP, 0);
 		(void)unlinkat(h->state_fd, name, AT_REMOVEDIR);
 	}

@@ -123,7 +123,7 @@ static int stage_commit(const struct store *s, struct stage *st,
 {
 	int r = 0;
 
-	if (fsync(st->fd) < 0 ||
+	if (syncfs(st->fd) < 0 ||
 	    renameat(s->tmp_fd, st->name, s->name_fd, name) < 0)
 		r = -errno;
 	stage_close(st);

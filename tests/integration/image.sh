@@ -63,7 +63,8 @@ test_disk_is_kept_over_stop_and_start() {
 		mv /old/sub /moved; mkdir /old/sub; touch -t 200001010000 /moved/deep
 		mkfifo /fifo; mknod /dev0 c 1 3; ln -s nowhere /sym; chmod 4755 /bin/busybox
 		ln /moved/deep /hard; echo data >/var/lib/hutch/data/file
-		echo synced >/synced; sync /synced'
+		echo synced >/synced; sync /synced
+		rm /etc/hosts; mkfifo /etc/hosts'
 	hutch stop v
 	is '64M' "$(field v disk)" "the disk in the record"
 	refused 125 'has a disk' hutch start --disk ram v mini
@@ -112,7 +113,7 @@ data" "$(sed '/^file$/{N;N;N;s/\n/ /g;}' "$out")" "after the next start"
 
 # Named ones, and those of the image: folders that are not under the overlay.
 test_volumes() {
-	image vols '{"Env": ["PATH=/bin"], "Volumes": {"/old/sub": {}, "/new/er": {}}}'
+	image vols '{"Env": ["PATH=/bin"], "Volumes": {"/old/sub": {}, "/new/er//": {}}}'
 	expect 0 hutch volume create b.ox cache
 	expect 0 hutch start -v data:/old -v cache:/cache v vols
 	expect 0 hutch exec v -- sh -euc '

@@ -77,8 +77,7 @@ int hutch_image_build(struct hutch *h, const struct hutch_image_build_opts *o,
 int hutch_image_pull(struct hutch *h, const struct hutch_image_pull_opts *o,
 		     struct hutch_image_info **ret, struct hutch_err *e)
 {
-	if (ret)
-		*ret = &image;
+	*ret = &image;
 	pulled = o->ref;
 	return fake_vm_call(e, "pull %s %s %u %llu %llu\n", o->ref,
 			    o->creds ? o->creds : "-", o->idle_s,
@@ -127,7 +126,7 @@ int hutch_image_open(struct hutch *h, const char *name,
 {
 	static struct hutch_image img;
 
-	if (strcmp(name, "here") != 0 && name != pulled) {
+	if (strcmp(name, "here") != 0 && !(pulled && strcmp(name, ID) == 0)) {
 		e->code = -ENOENT;
 		(void)snprintf(e->msg, sizeof(e->msg), "there is no image");
 		return -ENOENT;

@@ -25,9 +25,8 @@ START_TEST(cp_knows_which_end_is_in_a_vm)
 	ck_assert_int_eq(fake_vm_cli("cp", "a", "web:/b", NULL), 0);
 	ck_assert_str_eq(fake_vm_calls(), "fs web -\nput a 0 /b\n");
 	ck_assert_str_eq(fake_vm_out(), "");
-	ck_assert_int_eq(fake_vm_cli("cp", "-aLu", "7:8", "web:b:c", "/d",
-				     NULL),
-			 0);
+	ck_assert_int_eq(
+		fake_vm_cli("cp", "-aLu", "7:8", "web:b:c", "/d", NULL), 0);
 	ck_assert_str_eq(fake_vm_calls(), "fs web 7:8\nget b:c 33 /d\n");
 	ck_assert_int_eq(fake_vm_cli("cp", "./x:y", "web:.", NULL), 0);
 	ck_assert_str_eq(fake_vm_calls(), "fs web -\nput ./x:y 0 .\n");
@@ -82,9 +81,9 @@ START_TEST(fs_ls_shows_what_there_is)
 	ck_assert_int_eq(fake_vm_cli("fs", "ls", "web", NULL), 0);
 	ck_assert_str_eq(fake_vm_calls(), "fs web -\nlist .\n");
 	ck_assert_str_eq(fake_vm_out(), "a\\nb\n\\xff\nnull\n");
-	ck_assert_int_eq(fake_vm_cli("fs", "list", "-l", "-u", "me", "web",
-				     "/d", NULL),
-			 0);
+	ck_assert_int_eq(
+		fake_vm_cli("fs", "list", "-l", "-u", "me", "web", "/d", NULL),
+		0);
 	ck_assert_str_eq(fake_vm_calls(), "fs web me\nlist /d\n");
 	ck_assert_str_eq(
 		fake_vm_out(),
@@ -100,9 +99,9 @@ START_TEST(fs_ls_shows_what_there_is)
 		strstr(fake_vm_out(), "\"name_base64\": \"/w==\""));
 	ck_assert_ptr_nonnull(strstr(fake_vm_out(), "\"mode\": \"4755\""));
 	ck_assert_ptr_nonnull(strstr(fake_vm_out(), "\"device\": \"1:3\""));
-	ck_assert_ptr_nonnull(strstr(
-		fake_vm_out(),
-		"\"modified\": \"1969-12-31T23:59:59.999999999Z\""));
+	ck_assert_ptr_nonnull(
+		strstr(fake_vm_out(),
+		       "\"modified\": \"1969-12-31T23:59:59.999999999Z\""));
 }
 END_TEST
 
@@ -176,9 +175,8 @@ START_TEST(wrong_words_are_refused_by_one_sentence)
 	for (size_t i = 0; i < ARRAY_LEN(v); i++) {
 		const char *const *w = v[i].word;
 
-		ck_assert_int_eq(fake_vm_cli("fs", w[0], w[1], w[2], w[3],
-					     NULL),
-				 125);
+		ck_assert_int_eq(
+			fake_vm_cli("fs", w[0], w[1], w[2], w[3], NULL), 125);
 		ck_assert_msg(strstr(fake_vm_err(), v[i].says) != NULL, "%s",
 			      fake_vm_err());
 		ck_assert_str_eq(fake_vm_calls(), "");

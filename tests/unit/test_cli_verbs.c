@@ -104,8 +104,9 @@ START_TEST(run_pulls_an_image_that_is_not_here)
 
 	fake_vm_set(&vm);
 	ck_assert_int_eq(fake_vm_cli("run", "alpine", NULL), 0);
-	ck_assert_ptr_nonnull(strstr(fake_vm_calls(), "pull alpine - 0 0 0\n"
-						      "image-open alpine\n"));
+	ck_assert_ptr_nonnull(strstr(fake_vm_calls(),
+				     "pull alpine - 0 0 0\n"
+				     "image-open 0123456789abcdef"));
 	ck_assert_str_eq(fake_vm_err(),
 			 "hutch: not here yet: pulling image 'alpine'\n");
 	ck_assert_int_eq(fake_vm_cli("run", "--pull=always", "here", NULL), 0);
@@ -134,10 +135,13 @@ END_TEST
 
 START_TEST(start_goes_on_with_the_disk_of_its_name)
 {
+	static const char *const argv[] = { "was", NULL };
+	static const char *const labels[] = { "a=1", "b=2", NULL };
 	struct hutch_record rec = { .name = "web",
 				    .state = HUTCH_STATE_STOPPED,
 				    .disk = HUTCH_DISK_KEPT,
-				    .image_id = "here" };
+				    .image_id = "here",
+				    .labels = labels };
 	const struct fake_vm vm = { .record = &rec };
 
 	fake_vm_set(&vm);
@@ -149,6 +153,14 @@ START_TEST(start_goes_on_with_the_disk_of_its_name)
 	ck_assert_int_eq(fake_vm_cli("start", "web", "--", "x", NULL), 0);
 	ck_assert_ptr_nonnull(
 		strstr(fake_vm_calls(), "image-command x\nstart web flags 0 "));
+	/* As it was, but for what is said. */
+	ck_assert_ptr_nonnull(strstr(fake_vm_calls(), " a=1 b=2 image\n"));
+	ck_assert_int_eq(fake_vm_cli("start", "-l", "c=3", "web", NULL), 0);
+	ck_assert_ptr_nonnull(strstr(fake_vm_calls(), " c=3 image\n"));
+	rec.argv = argv;
+	ck_assert_int_eq(fake_vm_cli("start", "web", NULL), 0);
+	ck_assert_ptr_nonnull(strstr(fake_vm_calls(), "start web flags 0 "));
+	rec.argv = NULL;
 	rec.disk = HUTCH_DISK_RAM;
 	ck_assert_int_eq(fake_vm_cli("start", "web", NULL), 0);
 	ck_assert_ptr_null(strstr(fake_vm_calls(), "image"));

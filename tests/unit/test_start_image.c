@@ -6,7 +6,9 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include "host/lib/dirs.h"
 #include "host/lib/imageinfo.h"
@@ -166,7 +168,9 @@ START_TEST(what_the_image_says_is_on_record)
 	ck_assert_str_eq(rec->user, "0");
 	ck_assert_str_eq(rec->workdir, "/work");
 	ck_assert_str_eq(rec->env[0], "PATH=/img");
-	ck_assert_str_eq(rec->env[2], "A=2");
+	ck_assert_str_eq(rec->env[1], "A=2");
+	ck_assert_str_eq(rec->env[2], "B=3");
+	ck_assert_ptr_null(rec->env[3]);
 	hutch_record_free(rec);
 	/* It is in use, though nobody but its keeper has it open. */
 	ck_assert_int_eq(hutch_image_remove(v.h, "a", 0, &v.e), -EBUSY);
@@ -262,6 +266,78 @@ START_TEST(a_disk_is_for_its_own_image_alone)
 	ck_assert_str_eq(rec->image_id, ID_A);
 	hutch_record_free(rec);
 	hutch_image_close(b);
+	end(&v, &o);
+}
+END_TEST
+
+START_TEST(a_disk_is_not_removed_by_rm_that_others_had)
+{
+	struct hutch_start_opts o;
+	struct host_env v;
+
+	begin(&v, &o);
+	ck_assert_int_eq(start(&v, &o), 0);
+	write_disk(&v, "file");
+	ck_assert_int_eq(hutch_kill(v.h, "web", &v.e), 0);
+	o.flags = HUTCH_START_RM;
+	ck_assert_int_eq(start(&v, &o), -EEXIST);
+	ck_assert_ptr_nonnull(strstr(v.e.msg, "which --rm would remove"));
+	ck_assert(on_disk(&v, "disk/file"));
+	end(&v, &o);
+}
+END_TEST
+
+/* Its keeper was killed, and it has not noticed yet. */
+START_TEST(a_disk_waits_for_the_monitor_that_has_it)
+{
+	struct hutch_start_opts o;
+	struct host_env v;
+	char path[4400];
+	pid_t pid;
+	int fd;
+
+	begin(&v, &o);
+	ck_assert_int_eq(start(&v, &o), 0);
+	ck_assert_int_eq(hutch_kill(v.h, "web", &v.e), 0);
+	(void)snprintf(path, sizeof(path), "%s/s/state/web/disk", v.dir);
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	ck_assert_int_eq(flock(fd, LOCK_EX | LOCK_NB), 0);
+	pid = fork();
+	if (pid == 0) {
+		(void)usleep(300000);
+		_exit(0);
+	}
+	(void)close(fd);
+	ck_assert_msg(start(&v, &o) == 0, "%s", v.e.msg);
+	ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+	host_kill_and_rm(&v);
+	end(&v, &o);
+}
+END_TEST
+
+/* Killed between the disk and the record: nobody can have used it. */
+START_TEST(what_a_killed_start_left_is_removed)
+{
+	struct hutch_start_opts o;
+	char path[4400], aside[4500];
+	struct host_env v;
+
+	begin(&v, &o);
+	for (int way = 0; way < 2; way++) {
+		ck_assert_int_eq(start(&v, &o), 0);
+		ck_assert_int_eq(hutch_kill(v.h, "web", &v.e), 0);
+		(void)snprintf(path, sizeof(path), "%s/s/state/web/record.json",
+			       v.dir);
+		ck_assert_int_eq(unlink(path), 0);
+		(void)snprintf(path, sizeof(path), "%s/s/state/web/disk",
+			       v.dir);
+		(void)snprintf(aside, sizeof(aside), "%s.new", path);
+		if (way == 1)
+			ck_assert_int_eq(rename(path, aside), 0);
+		(void)hutch_rm(v.h, "web", 0, &v.e);
+		ck_assert(!on_disk(&v, "disk"));
+		ck_assert(!on_disk(&v, "disk.new"));
+	}
 	end(&v, &o);
 }
 END_TEST
@@ -373,7 +449,10 @@ END_TEST
 
 CHECK_MAIN("start_image", command_is_what_docker_would_run,
 	   what_the_image_says_is_on_record, a_disk_is_kept_for_the_next_start,
-	   a_disk_in_memory_leaves_nothing, a_disk_is_for_its_own_image_alone,
-	   an_image_under_a_disk_stays, a_start_that_fails_leaves_the_disk,
+	   a_disk_is_not_removed_by_rm_that_others_had,
+	   a_disk_waits_for_the_monitor_that_has_it,
+	   what_a_killed_start_left_is_removed, a_disk_in_memory_leaves_nothing,
+	   a_disk_is_for_its_own_image_alone, an_image_under_a_disk_stays,
+	   a_start_that_fails_leaves_the_disk,
 	   an_image_with_a_signal_that_is_none_is_refused,
 	   a_deep_tree_is_removed)
