@@ -21,6 +21,7 @@ static const struct kvm_cpuid_entry2 host[] = {
 	{ .function = 0x1f, .index = 0, .eax = 1, .ebx = 2, .edx = 42 },
 	{ .function = 0x1f, .index = 1, .eax = 7, .ebx = 64, .edx = 42 },
 	{ .function = 0x40000000, .eax = 0x40000001, .ebx = 0x4b4d564b },
+	{ .function = 0x40000001, .eax = 0x01007efb },
 	{ .function = 0x80000001, .ebx = 0x40000321, .ecx = 0x444031fb },
 	{ .function = 0x80000008, .eax = 0x3028, .ecx = 0x703f },
 	{ .function = 0x8000001d, .index = 0, .eax = 0x4121 },
@@ -126,7 +127,43 @@ START_TEST(what_the_kernel_needs_is_offered_and_counters_are_not)
 }
 END_TEST
 
+/* See cpuid_no_async_faults(): three bits of one leaf. */
+START_TEST(waiting_for_pages_is_not_offered_if_they_may_never_come)
+{
+	struct cpuid c;
+
+	adapt(&c, 0, 1);
+	ck_assert_uint_eq(leaf(&c, 0x40000001, 0)->eax, 0x01007efb);
+	cpuid_no_async_faults(&c);
+	ck_assert_uint_eq(leaf(&c, 0x40000001, 0)->eax, 0x01003aeb);
+	ck_assert_uint_eq(leaf(&c, 0x40000000, 0)->eax, 0x40000001);
+	cpuid_done(&c);
+}
+END_TEST
+
+START_TEST(width_of_addresses_is_what_kvm_says_or_the_least)
+{
+	static const struct {
+		uint32_t eax;
+		unsigned int bits;
+	} known[] = {
+		{ 0x3028, 40 }, { 0x3034, 52 }, { 0x30ff, 52 }, { 0, 36 }
+	};
+	struct kvm_cpuid_entry2 x = { .function = 0x80000008 };
+	struct cpuid c = { .n = 1, .entry = &x };
+
+	for (size_t i = 0; i < ARRAY_LEN(known); i++) {
+		x.eax = known[i].eax;
+		ck_assert_uint_eq(cpuid_address_bits(&c), known[i].bits);
+	}
+	c.n = 0;
+	ck_assert_uint_eq(cpuid_address_bits(&c), 36);
+}
+END_TEST
+
 CHECK_MAIN("cpuid", every_leaf_with_an_apic_id_has_this_processors,
 	   it_is_one_package_of_single_thread_cores,
 	   third_level_cache_is_shared_by_all_others_by_none,
-	   what_the_kernel_needs_is_offered_and_counters_are_not)
+	   what_the_kernel_needs_is_offered_and_counters_are_not,
+	   waiting_for_pages_is_not_offered_if_they_may_never_come,
+	   width_of_addresses_is_what_kvm_says_or_the_least)

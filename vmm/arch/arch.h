@@ -50,6 +50,21 @@ const char *arch_default_cmdline(bool agent);
 unsigned int arch_ram_ranges(uint64_t size, struct gmem_range *range);
 
 /**
+ * arch_place_window() - Where the next window of a device goes
+ * @m:		With RAM and the windows so far
+ * @len:	Whole units of 2 MiB
+ * @ret:	Above all of these, a multiple of 2 MiB
+ *
+ * Pages of a window may not be there, and KVM has to say so.
+ *
+ * Context: after arch_attach(), before the first vCPU.
+ *
+ * Return: 0, or -E2BIG with a sentence if a vCPU has no address so high
+ */
+MUST_CHECK int arch_place_window(struct arch *a, const struct gmem *m,
+				 uint64_t len, uint64_t *ret, struct err *e);
+
+/**
  * struct arch_config - The size of the machine
  * @n_cpus:	1 to VCPU_MAX
  * @n_pins:	Interrupt lines that devices use, at most ARCH_PINS_MAX

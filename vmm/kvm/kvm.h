@@ -9,7 +9,7 @@
 
 #include "common/err.h"
 
-#define KVM_SLOTS_MAX 16
+#define KVM_SLOTS_MAX 32
 
 struct gmem;
 

@@ -11,6 +11,9 @@
 #define RING_IDX     2u
 #define RING_ENTRIES 4u
 
+/* Bytes of a window that are copied at once. */
+#define KEEP_LEN 4096u
+
 struct virtq_used_elem {
 	le32 id;
 	le32 len;
@@ -86,6 +89,8 @@ static int chain_add(const struct virtq *q, struct virtq_chain *c,
 	if (gmem_iov(q->mem, le64_get(d->addr), len,
 		     &c->iov[c->n_out + c->n_in]))
 		return -EBADMSG;
+	if (q->mem->n_windows)
+		c->mem = q->mem;
 	/* 1,024 lengths below 4 GiB each: size_t cannot overflow. */
 	if (in) {
 		c->n_in++;
@@ -174,6 +179,7 @@ int virtq_pop(struct virtq *q, struct virtq_chain *c)
 	c->n_in = 0;
 	c->out_len = 0;
 	c->in_len = 0;
+	c->mem = NULL;
 	if (gmem_load_le16(q->mem, avail_entry(q, q->next_avail % q->size),
 			   &c->head))
 		return -EBADMSG;
@@ -310,7 +316,9 @@ size_t virtq_chain_get(const struct virtq_chain *c, size_t off, void *dst,
 
 	while (done < len &&
 	       virtq_chain_out(c, off + done, len - done, &v, 1) == 1) {
-		memcpy((uint8_t *)dst + done, v.iov_base, v.iov_len);
+		if (gmem_copy(c->mem, (uint8_t *)dst + done, v.iov_base,
+			      v.iov_len) < 0)
+			break;
 		done += v.iov_len;
 	}
 	return done;
@@ -324,10 +332,30 @@ size_t virtq_chain_put(const struct virtq_chain *c, size_t off, const void *src,
 
 	while (done < len &&
 	       virtq_chain_in(c, off + done, len - done, &v, 1) == 1) {
-		memcpy(v.iov_base, (const uint8_t *)src + done, v.iov_len);
+		if (gmem_copy(c->mem, v.iov_base, (const uint8_t *)src + done,
+			      v.iov_len) < 0)
+			break;
 		done += v.iov_len;
 	}
 	return done;
+}
+
+/* What is in a window goes by way of a buffer, so @v may get shorter. */
+static int keep_piece(const struct virtq_chain *c, struct iovec *v,
+		      struct ring *ring)
+{
+	uint8_t buf[KEEP_LEN];
+	const void *from = v->iov_base;
+	ptrdiff_t n;
+
+	if (c->mem && gmem_in_window(c->mem, from)) {
+		v->iov_len = MIN(v->iov_len, sizeof(buf));
+		if (gmem_copy(c->mem, buf, from, v->iov_len) < 0)
+			return -EFAULT;
+		from = buf;
+	}
+	n = ring_put(ring, from, v->iov_len);
+	return n < 0 ? (int)n : 0;
 }
 
 int virtq_chain_keep(const struct virtq_chain *c, size_t off, size_t len,
@@ -338,10 +366,10 @@ int virtq_chain_keep(const struct virtq_chain *c, size_t off, size_t len,
 	if (len > ring_room(ring))
 		return -ENOSPC;
 	while (len > 0 && virtq_chain_out(c, off, len, &v, 1) == 1) {
-		ptrdiff_t n = ring_put(ring, v.iov_base, v.iov_len);
+		int r = keep_piece(c, &v, ring);
 
-		if (n < 0)
-			return (int)n;
+		if (r < 0)
+			return r;
 		off += v.iov_len;
 		len -= v.iov_len;
 	}

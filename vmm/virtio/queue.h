@@ -83,6 +83,7 @@ struct virtq {
  * @n_in:	Following entries of @iov, which the device writes
  * @out_len:	Bytes in the readable part
  * @in_len:	Bytes in the writable part
+ * @mem:	If a piece may be in a window, for gmem_copy(); else NULL
  * @iov:	Pieces of guest memory, none empty; for virtq_chain_*() and for
  *		who may have what gmem_iov() gives
  *
@@ -94,6 +95,7 @@ struct virtq_chain {
 	uint16_t n_in;
 	size_t out_len;
 	size_t in_len;
+	const struct gmem *mem;
 	struct iovec iov[VIRTQ_SIZE_MAX];
 };
 
@@ -155,7 +157,8 @@ MUST_CHECK int virtq_disarm(struct virtq *q);
  * virtq_chain_get() - Copy out of the readable part
  * @off:	Bytes to skip
  *
- * Return: bytes copied, less than @len only if there are no more
+ * Return: bytes copied, less than @len only if there are no more, or none of a
+ *         piece in a window that cannot be had
  */
 size_t virtq_chain_get(const struct virtq_chain *c, size_t off, void *dst,
 		       size_t len);
@@ -182,7 +185,8 @@ int virtq_chain_in(const struct virtq_chain *c, size_t off, size_t len,
 /**
  * virtq_chain_keep() - Append part of the readable part to a ring
  *
- * Return: 0 when all @len bytes are in; -ENOMEM; -ENOSPC if they do not fit
+ * Return: 0 when all @len bytes are in; -ENOMEM; -ENOSPC if they do not fit;
+ *         -EFAULT as for gmem_copy()
  */
 MUST_CHECK int virtq_chain_keep(const struct virtq_chain *c, size_t off,
 				size_t len, struct ring *ring);

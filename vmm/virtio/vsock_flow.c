@@ -179,6 +179,10 @@ void vsock_flow_take(struct vsock_conn *c, uint32_t len)
 		v->stats.first_byte_ns = loop_now_ns();
 	if (!c->host_deaf && c->ring.len == 0)
 		sent = send_chain(c, len);
+	if (sent == -EFAULT) {
+		vsock_conn_reset(c); /* the guest's page is no more */
+		return;
+	}
 	if (sent < 0)
 		vsock_flow_deafen(c);
 	if (c->host_deaf) {
@@ -187,7 +191,7 @@ void vsock_flow_take(struct vsock_conn *c, uint32_t len)
 	}
 	if (virtq_chain_keep(&v->chain, VSOCK_HDR_LEN + (size_t)sent,
 			     len - (size_t)sent, &c->ring) < 0) {
-		vsock_conn_reset(c); /* no memory: say so, lose nothing */
+		vsock_conn_reset(c); /* say so, lose nothing */
 		return;
 	}
 	v->stats.copied_bytes += len - (size_t)sent;

@@ -73,6 +73,30 @@ unsigned int arch_ram_ranges(uint64_t size, struct gmem_range *range)
 	return 2;
 }
 
+static uint64_t region_end(const struct gmem_region *r)
+{
+	return r->gpa + r->len;
+}
+
+int arch_place_window(struct arch *a, const struct gmem *m, uint64_t len,
+		      uint64_t *ret, struct err *e)
+{
+	uint64_t limit = 1ull << cpuid_address_bits(&a->cpuid);
+	uint64_t at = MAX(region_end(&m->region[m->n - 1]), LAYOUT_HOLE_END);
+
+	at = (at + LAYOUT_WINDOW_STEP - 1) & ~(LAYOUT_WINDOW_STEP - 1);
+	if (m->n_windows)
+		at = region_end(&m->window[m->n_windows - 1]);
+	if (at > limit || len > limit - at)
+		return err_set(e, -E2BIG,
+			       "a window of %llu MiB above the guest's memory "
+			       "is beyond the addresses of this processor",
+			       (unsigned long long)len >> 20);
+	cpuid_no_async_faults(&a->cpuid);
+	*ret = at;
+	return 0;
+}
+
 static int op_route(void *ctx, unsigned int pin, uint64_t addr, uint32_t data)
 {
 	struct arch *a = ctx;

@@ -8,6 +8,7 @@
  * small function, found in a table.
  */
 #include <errno.h>
+#include <asm/kvm_para.h>
 #include <linux/kvm.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -28,7 +29,12 @@
 #define LB_LEVEL_SMT        1u
 #define LB_LEVEL_CORE       2u
 #define AMD1_ECX_CMP_LEGACY BIT(1)
+#define LEAF_ADDRESS        0x80000008u
 #define AMD1_ECX_TOPOEXT    BIT(22)
+
+#define KVM_ASYNC_FAULTS                                                \
+	(BIT(KVM_FEATURE_ASYNC_PF) | BIT(KVM_FEATURE_ASYNC_PF_VMEXIT) | \
+	 BIT(KVM_FEATURE_ASYNC_PF_INT))
 
 struct place {
 	unsigned int id;
@@ -129,11 +135,16 @@ static const struct {
 	uint32_t leaf;
 	void (*fn)(struct kvm_cpuid_entry2 *x, const struct place *p);
 } changes[] = {
-	{ 0x1, leaf_features },         { 0x4, leaf_intel_cache },
-	{ 0xa, leaf_no_pmu },           { 0xb, leaf_topology },
-	{ 0x1f, leaf_topology },        { 0x80000001, leaf_amd_features },
-	{ 0x80000008, leaf_amd_cores }, { 0x8000001d, leaf_amd_cache },
-	{ 0x8000001e, leaf_amd_apic },  { 0x80000022, leaf_no_pmu },
+	{ 0x1, leaf_features },
+	{ 0x4, leaf_intel_cache },
+	{ 0xa, leaf_no_pmu },
+	{ 0xb, leaf_topology },
+	{ 0x1f, leaf_topology },
+	{ 0x80000001, leaf_amd_features },
+	{ LEAF_ADDRESS, leaf_amd_cores },
+	{ 0x8000001d, leaf_amd_cache },
+	{ 0x8000001e, leaf_amd_apic },
+	{ 0x80000022, leaf_no_pmu },
 };
 
 void cpuid_adapt(struct cpuid *c, unsigned int id, unsigned int n_cpus)
@@ -168,6 +179,24 @@ void cpuid_done(struct cpuid *c)
 	free(c->entry);
 	c->entry = NULL;
 	c->n = 0;
+}
+
+unsigned int cpuid_address_bits(const struct cpuid *c)
+{
+	for (unsigned int i = 0; i < c->n; i++) {
+		unsigned int bits = c->entry[i].eax & 0xff;
+
+		if (c->entry[i].function == LEAF_ADDRESS && bits >= 36)
+			return MIN(bits, 52u);
+	}
+	return 36;
+}
+
+void cpuid_no_async_faults(struct cpuid *c)
+{
+	for (unsigned int i = 0; i < c->n; i++)
+		if (c->entry[i].function == KVM_CPUID_FEATURES)
+			c->entry[i].eax &= ~KVM_ASYNC_FAULTS;
 }
 
 int cpuid_set(struct cpuid *c, struct vcpu *v, unsigned int n_cpus,

@@ -35,6 +35,17 @@ void cpuid_done(struct cpuid *c);
  */
 void cpuid_adapt(struct cpuid *c, unsigned int id, unsigned int n_cpus);
 
+/** cpuid_address_bits() - Of physical addresses; 36 if KVM does not say */
+unsigned int cpuid_address_bits(const struct cpuid *c);
+
+/**
+ * cpuid_no_async_faults() - Do not offer the guest to wait for pages by itself
+ *
+ * KVM would tell it again and again that a page is there which cannot be had,
+ * and never tell us.
+ */
+void cpuid_no_async_faults(struct cpuid *c);
+
 /** cpuid_set() - Give the vCPU its table */
 MUST_CHECK int cpuid_set(struct cpuid *c, struct vcpu *v, unsigned int n_cpus,
 			 struct err *e);

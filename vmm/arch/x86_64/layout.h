@@ -10,6 +10,8 @@
  *	0x0010_0000	kernel; the initramfs ends at the end of low RAM
  *	0xc000_0000	hole of 1 GiB: device registers, I/O APIC, local APICs
  *	0x1_0000_0000	the rest of RAM
+ *	above RAM	windows of shared folders, from the next 128 MiB on, which
+ *			is what Linux adds and removes memory by
  */
 #ifndef HUTCH_VMM_ARCH_X86_64_LAYOUT_H
 #define HUTCH_VMM_ARCH_X86_64_LAYOUT_H
@@ -31,6 +33,7 @@
 #define LAYOUT_LAPIC       0xfee00000ull
 #define LAYOUT_LAPIC_LEN   0x1000ull
 #define LAYOUT_PORT_RESET  0x64u
+#define LAYOUT_WINDOW_STEP 0x8000000ull
 
 /* Intel only, see intel.c: four pages that the guest never sees as RAM. */
 #define LAYOUT_IDENTITY_MAP 0xfffbc000ull
