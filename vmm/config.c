@@ -225,7 +225,8 @@ static const struct option options[] = {
 	{ "--fs", "tag=T,dir=D|fd=N[,...]",
 	  "share a folder: ro, cache=auto|always|never, owner=host|mapped,\n"
 	  "                           uid=N, gid=N, queues=N, upper, quota=SIZE,\n"
-	  "                           inodes=N; up to 18 times",
+	  "                           inodes=N, dax=never|inode|always,\n"
+	  "                           window=SIZE; up to 18 times",
 	  take_fs },
 	{ "--lifeline", "fd=N", "end the VM at its end of file",
 	  take_lifeline },

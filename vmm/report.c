@@ -77,6 +77,8 @@ static void add_shares(struct vm *vm, struct ctl_out *o)
 	ctl_add_u64(o, "fs_requests", s.served);
 	ctl_add_u64(o, "fs_busy", s.n_busy);
 	ctl_add_u64(o, "fs_broken", s.n_broken);
+	ctl_add_u64(o, "fs_mapped", s.n_mapped);
+	ctl_add_u64(o, "fs_mended", s.mends);
 }
 
 void report_stats(struct vm *vm, struct ctl_out *o)

@@ -19,6 +19,13 @@
 #define KICK_SIGNAL SIGRTMIN
 #define STACK_LEN   (256u << 10)
 
+/*
+ * A page that cannot be had, though there was nothing to mend: another vCPU may
+ * have mended it meanwhile, or its file have grown again.  That does not happen
+ * so often in a row.
+ */
+#define FRUITLESS_MAX 16u
+
 static const struct {
 	const char *word;
 	int status;
@@ -107,15 +114,32 @@ static void stop_here(struct run *r)
 	(void)pthread_mutex_unlock(&r->lock);
 }
 
+/* Return: 0 to try again, or -EFAULT */
+static int mend(struct run *r, unsigned int *fruitless)
+{
+	if (!r->mend)
+		return -EFAULT;
+	if (r->mend(r->mend_ctx) > 0) {
+		*fruitless = 0;
+		return 0;
+	}
+	return ++*fruitless < FRUITLESS_MAX ? 0 : -EFAULT;
+}
+
 /* Return: whether this vCPU may run again. */
 static bool serve(struct run *r, struct vcpu *v)
 {
 	struct err e = { 0 };
+	unsigned int fruitless = 0;
 	int x;
 
-	do
+	do {
 		x = vcpu_run(v, &e);
-	while (x == 0);
+		if (x == -EFAULT)
+			x = mend(r, &fruitless);
+		else
+			fruitless = 0;
+	} while (x == 0);
 	if (x == -EINTR)
 		return true;
 	run_end(r, x == -ECANCELED ? RUN_CRASH : RUN_HOST_ERROR, e.msg);
@@ -189,6 +213,8 @@ int run_init(struct run *r, const struct run_config *c, struct err *e)
 	r->n = c->n;
 	r->stages = c->stages;
 	r->jail = c->jail;
+	r->mend = c->mend;
+	r->mend_ctx = c->mend_ctx;
 	atomic_init(&r->want, RUN_WANT_PAUSE);
 	for (unsigned int i = 0; i < c->n; i++)
 		r->thread[i] =

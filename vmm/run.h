@@ -58,6 +58,8 @@ struct run_thread {
  * @event_fd:	Readable when the loop thread must look: ended, panicked,
  *		or all stopped
  * @jail:	Called by each thread before its first KVM_RUN. Return: -errno
+ * @mend:	See struct run_config
+ * @mend_ctx:	For it
  * @want:	What the threads are to do; written by the loop thread
  * @panicked:	The guest's kernel said that it panicked
  * @lock:	Guards what follows
@@ -73,6 +75,8 @@ struct run {
 	struct stat_stages *stages;
 	int event_fd;
 	int (*jail)(struct err *e);
+	unsigned int (*mend)(void *ctx);
+	void *mend_ctx;
 	atomic_int want;
 	atomic_bool panicked;
 	pthread_mutex_t lock;
@@ -83,12 +87,20 @@ struct run {
 	struct run_end end;
 };
 
-/** struct run_config - What run_init() needs; all borrowed */
+/**
+ * struct run_config - What run_init() needs; all borrowed
+ * @mend:	A page of guest memory could not be had: see to it that it can.
+ *		Which one is not known. Return: places that were mended.
+ *		Context: a vCPU's thread, several at once
+ * @mend_ctx:	For it
+ */
 struct run_config {
 	struct vcpu *vcpu;
 	unsigned int n;
 	struct stat_stages *stages;
 	int (*jail)(struct err *e);
+	unsigned int (*mend)(void *ctx);
+	void *mend_ctx;
 };
 
 /** run_init() - No thread yet. Return: 0 or -errno with a sentence */

@@ -192,6 +192,45 @@ static int take_inodes(struct share_opt *s, const struct value *v,
 			   e);
 }
 
+static int take_dax(struct share_opt *s, const struct value *v, struct err *e)
+{
+	char q[QUOTE_MAX];
+
+	if (is(v, "never"))
+		s->dax = FS_DAX_NEVER;
+	else if (is(v, "inode"))
+		s->dax = FS_DAX_INODE;
+	else if (is(v, "always"))
+		s->dax = FS_DAX_ALWAYS;
+	else
+		return err_set(e, -EINVAL,
+			       "--fs: dax is never, inode or always, not '%s'",
+			       quote(q, v));
+	return 0;
+}
+
+static int take_window(struct share_opt *s, const struct value *v,
+		       struct err *e)
+{
+	char word[WORD_MAX];
+	uint64_t n = 0;
+	int r;
+
+	(void)snprintf(word, sizeof(word), "%.*s",
+		       (int)MIN(v->len, sizeof(word) - 1), v->s);
+	r = words_size("--fs: window", word, &n, e);
+	if (r < 0)
+		return r;
+	if (n < SHARE_WINDOW_MIN || n > SHARE_WINDOW_MAX || n % WINDOW_SLOT)
+		return err_set(e, -ERANGE,
+			       "--fs: window is %lluM to %lluM, in steps of "
+			       "%lluM, not '%.32s'",
+			       SHARE_WINDOW_MIN >> 20, SHARE_WINDOW_MAX >> 20,
+			       WINDOW_SLOT >> 20, word);
+	s->window = n;
+	return 0;
+}
+
 static const struct key keys[] = {
 	{ "tag", false, take_tag },       { "dir", false, take_dir },
 	{ "fd", false, take_fd_n },       { "ro", true, take_ro },
@@ -199,6 +238,7 @@ static const struct key keys[] = {
 	{ "uid", false, take_uid },       { "gid", false, take_gid },
 	{ "queues", false, take_queues }, { "upper", true, take_upper },
 	{ "quota", false, take_quota },   { "inodes", false, take_inodes },
+	{ "dax", false, take_dax },       { "window", false, take_window },
 };
 
 static int find(const struct value *name)
@@ -261,6 +301,11 @@ static int check(const struct share_opt *s, unsigned int seen, struct err *e)
 			       "--fs: tag=%s: upper is for owner=mapped, and "
 			       "not for ro",
 			       s->tag);
+	if (s->window && !s->dax)
+		return err_set(e, -EINVAL,
+			       "--fs: tag=%s: a window is for dax=inode or "
+			       "dax=always",
+			       s->tag);
 	return 0;
 }
 
@@ -280,6 +325,8 @@ int share_opt_parse(const char *v, struct share_opt *ret, struct err *e)
 	}
 	if (r == 0)
 		r = check(&s, seen, e);
+	if (r == 0 && s.dax && !s.window)
+		s.window = SHARE_WINDOW_DEFAULT;
 	if (r == 0)
 		*ret = s;
 	return r;

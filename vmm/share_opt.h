@@ -8,11 +8,17 @@
 #include <stdint.h>
 
 #include "common/err.h"
+#include "vmm/core/window.h"
 #include "vmm/fs/server.h"
 #include "vmm/virtio/fs.h"
 
 /* Folders of the user, an image, and the disk over it. */
 #define SHARES_MAX 18u
+
+/* Of files that are mapped; Linux never gets by with a few ranges of 2 MiB. */
+#define SHARE_WINDOW_MIN     (16ull << 20)
+#define SHARE_WINDOW_MAX     WINDOW_LEN_MAX
+#define SHARE_WINDOW_DEFAULT (64ull << 20)
 
 /**
  * struct share_opt - One --fs
@@ -23,6 +29,8 @@
  * @queues:	Of requests
  * @upper:	It is to be the upper layer of an overlayfs
  * @quota_bytes: As fs_opts has it, and the next
+ * @dax:	Which files the guest maps
+ * @window:	Bytes of guest memory for that; 0 if none
  */
 struct share_opt {
 	char tag[VIRTIO_FS_TAG_MAX + 1];
@@ -38,6 +46,8 @@ struct share_opt {
 	bool upper;
 	uint64_t quota_bytes;
 	uint64_t quota_inodes;
+	enum fs_dax dax;
+	uint64_t window;
 };
 
 /**

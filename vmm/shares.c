@@ -58,12 +58,23 @@ unsigned int shares_fds(struct vm *vm)
 static size_t serve(void *ctx, const struct iovec *in, unsigned int n_in,
 		    const struct iovec *out, unsigned int n_out)
 {
-	return fs_serve(ctx, in, n_in, out, n_out);
+	struct share *s = ctx;
+
+	return fs_serve(s->server, in, n_in, out, n_out);
 }
 
 static void renew(void *ctx)
 {
-	fs_server_reset(ctx);
+	struct share *s = ctx;
+
+	fs_server_reset(s->server);
+}
+
+static bool tend(void *ctx)
+{
+	struct share *s = ctx;
+
+	return window_tend(&s->window);
 }
 
 static int jail_worker(struct err *e)
@@ -71,10 +82,68 @@ static int jail_worker(struct err *e)
 	return jail_enter(JAIL_FS, e);
 }
 
+static int op_map(void *ctx, const struct fs_mapping *m)
+{
+	const struct window_piece p = { .off = m->off,
+					.len = m->len,
+					.fd = m->fd,
+					.file_off = m->file_off,
+					.writable = m->writable,
+					.tag = m->node };
+
+	return window_map(ctx, &p);
+}
+
+static int op_unmap(void *ctx, uint64_t off, uint64_t len)
+{
+	return window_unmap(ctx, off, len);
+}
+
+static void op_clear(void *ctx)
+{
+	window_clear(ctx);
+}
+
+static void op_heal(void *ctx, uint64_t node)
+{
+	window_heal(ctx, node);
+}
+
+static int op_copy(const void *ctx, void *dst, const void *src, size_t len)
+{
+	return gmem_copy(ctx, dst, src, len);
+}
+
+static const struct fs_window_ops window_ops = { .map = op_map,
+						 .unmap = op_unmap,
+						 .clear = op_clear,
+						 .heal = op_heal };
+_Static_assert(SHARES_MAX <= GMEM_WINDOWS_MAX, "a window for each share");
+
+/* Above RAM, one behind the other. */
+static int make_window(struct vm *vm, struct share *s,
+		       const struct share_opt *o, uint64_t *ret_gpa,
+		       struct err *e)
+{
+	int r = arch_place_window(vm->arch, &vm->mem, o->window, ret_gpa, e);
+
+	if (r == 0)
+		r = window_init(&s->window, o->window, e);
+	if (r == 0)
+		r = gmem_add_window(&vm->mem, *ret_gpa, s->window.hva,
+				    s->window.len, o->tag, e);
+	if (r == 0)
+		r = kvm_add_slot(&vm->kvm, *ret_gpa, s->window.hva,
+				 s->window.len, e);
+	return r < 0 ? err_wrap(e, r, "--fs: tag=%s", o->tag) : 0;
+}
+
 static int make_server(struct vm *vm, struct share *s, struct share_opt *o,
 		       struct err *e)
 {
 	unsigned int fds = fds_each(vm);
+	unsigned int slots = (unsigned int)(s->window.len / WINDOW_SLOT);
+	unsigned int need = FS_FDS_MIN + FDS_WORKERS + slots;
 	struct fs_opts opts = { .ro = o->ro,
 				.cache = o->cache,
 				.owner = o->owner,
@@ -82,33 +151,57 @@ static int make_server(struct vm *vm, struct share *s, struct share_opt *o,
 				.gid = o->gid,
 				.upper = o->upper,
 				.quota_bytes = o->quota_bytes,
-				.quota_inodes = o->quota_inodes };
+				.quota_inodes = o->quota_inodes,
+				.dax = o->dax,
+				.window = &window_ops,
+				.window_ctx = &s->window,
+				.window_len = s->window.len,
+				.copy = op_copy,
+				.copy_ctx = &vm->mem };
 	int r;
 
-	if (fds < FS_FDS_MIN + FDS_WORKERS)
+	if (fds < need)
 		return err_set(e, -EMFILE,
-			       "--fs: the limit of open files leaves %u for "
-			       "each of %u folders, which need %u: raise it, "
-			       "ulimit -n",
-			       fds, vm->cfg->n_shares,
-			       FS_FDS_MIN + FDS_WORKERS);
-	opts.fds_max = fds - FDS_WORKERS;
+			       "--fs: tag=%s: the limit of open files leaves "
+			       "%u for each of %u folders, and this one needs "
+			       "%u: raise it, ulimit -n",
+			       o->tag, fds, vm->cfg->n_shares, need);
+	opts.fds_max = fds - FDS_WORKERS - slots;
 	opts.root_fd = take_fd(&o->fd);
 	r = fs_server_new(&opts, &s->server, e);
 	return r < 0 ? err_wrap(e, r, "--fs: tag=%s", o->tag) : 0;
 }
 
 static int make_device(struct share *s, const struct share_opt *o,
-		       struct err *e)
+		       uint64_t dax_base, struct err *e)
 {
 	const struct virtio_fs_config cfg = { .tag = o->tag,
 					      .n_queues = o->queues,
 					      .serve = serve,
 					      .renew = renew,
+					      .tend = o->dax ? tend : NULL,
 					      .jail = jail_worker,
-					      .ctx = s->server };
+					      .ctx = s,
+					      .dax_base = dax_base,
+					      .dax_len = s->window.len };
 
 	return virtio_fs_new(&cfg, &s->dev, e);
+}
+
+static int make_share(struct vm *vm, unsigned int i, struct err *e)
+{
+	struct share_opt *o = &vm->cfg->share[i];
+	struct share *s = &vm->share[i];
+	uint64_t gpa = 0;
+	int r = o->dax ? make_window(vm, s, o, &gpa, e) : 0;
+
+	if (r == 0)
+		r = make_server(vm, s, o, e);
+	if (r == 0)
+		r = make_device(s, o, gpa, e);
+	return r == 0 ? devices_add_virtio(vm, &s->mmio, virtio_fs_dev(s->dev),
+					   VM_PIN_SHARE + i, e)
+		      : r;
 }
 
 int shares_init(struct vm *vm, struct err *e)
@@ -117,18 +210,20 @@ int shares_init(struct vm *vm, struct err *e)
 
 	if (vm->cfg->n_shares)
 		raise_limit();
-	for (unsigned int i = 0; r == 0 && i < vm->cfg->n_shares; i++) {
-		struct share *s = &vm->share[i];
-
-		r = make_server(vm, s, &vm->cfg->share[i], e);
-		if (r == 0)
-			r = make_device(s, &vm->cfg->share[i], e);
-		if (r == 0)
-			r = devices_add_virtio(vm, &s->mmio,
-					       virtio_fs_dev(s->dev),
-					       VM_PIN_SHARE + i, e);
-	}
+	for (unsigned int i = 0; r == 0 && i < vm->cfg->n_shares; i++)
+		r = make_share(vm, i, e);
 	return r;
+}
+
+unsigned int shares_mend(void *ctx)
+{
+	struct vm *vm = ctx;
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < vm->cfg->n_shares; i++)
+		if (vm->share[i].window.len)
+			n += window_mend(&vm->share[i].window);
+	return n;
 }
 
 int shares_start(struct vm *vm, struct err *e)
@@ -162,6 +257,7 @@ void shares_done(struct vm *vm)
 			virtio_mmio_done(&s->mmio);
 		virtio_fs_free(s->dev);
 		fs_server_free(s->server);
+		window_done(&s->window);
 	}
 }
 
@@ -171,10 +267,16 @@ void shares_stats(struct vm *vm, struct shares_stats *ret)
 	for (unsigned int i = 0; i < vm->cfg->n_shares; i++) {
 		struct virtio_dev *vd = virtio_fs_dev(vm->share[i].dev);
 		struct virtio_fs_stats s;
+		struct window_stats w;
 
 		virtio_fs_stats(vm->share[i].dev, &s);
 		ret->served += s.served;
 		ret->n_busy += s.n_busy;
+		if (vm->share[i].window.len) {
+			window_stats(&vm->share[i].window, &w);
+			ret->n_mapped += w.n_mapped;
+			ret->mends += w.mends;
+		}
 		(void)pthread_mutex_lock(&vd->lock);
 		ret->n_broken += vd->n_broken;
 		(void)pthread_mutex_unlock(&vd->lock);

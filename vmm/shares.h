@@ -4,13 +4,18 @@
 #define HUTCH_VMM_SHARES_H
 
 #include "common/err.h"
+#include "vmm/core/window.h"
 #include "vmm/share_opt.h"
 #include "vmm/virtio/mmio.h"
 
 struct vm;
 
-/** struct share - One of them; half-made it has NULLs at its end */
+/**
+ * struct share - One of them; half-made it has NULLs at its end
+ * @window:	Of length 0 if files are not mapped
+ */
 struct share {
+	struct window window;
 	struct fs_server *server;
 	struct virtio_fs *dev;
 	struct virtio_mmio mmio;
@@ -21,6 +26,8 @@ struct shares_stats {
 	uint64_t served;
 	uint64_t n_busy;
 	uint64_t n_broken;
+	uint64_t n_mapped;
+	uint64_t mends;
 };
 
 /**
@@ -49,6 +56,14 @@ void shares_settle(struct vm *vm);
 
 /** shares_done() - Context: no vCPU runs; waits for requests under way */
 void shares_done(struct vm *vm);
+
+/**
+ * shares_mend() - Lay zero pages over what windows show past the ends of files
+ * @vm:		struct vm
+ *
+ * Context: any thread. Return: places that were mended
+ */
+unsigned int shares_mend(void *vm);
 
 void shares_stats(struct vm *vm, struct shares_stats *ret);
 

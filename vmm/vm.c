@@ -88,7 +88,9 @@ static int build_machine(struct vm *vm, struct err *e)
 	const struct run_config rc = { .vcpu = vm->vcpu,
 				       .n = vm->cfg->cpus,
 				       .stages = vm->stages,
-				       .jail = jail_vcpu };
+				       .jail = jail_vcpu,
+				       .mend = shares_mend,
+				       .mend_ctx = vm };
 	int r = kvm_open(&vm->kvm, e);
 
 	if (r == 0)

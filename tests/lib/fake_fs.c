@@ -111,6 +111,18 @@ static void *run_loop(void *arg)
 	return NULL;
 }
 
+static bool tend(void *ctx)
+{
+	struct fake_fs *t = ctx;
+	bool more;
+
+	(void)pthread_mutex_lock(&t->lock);
+	more = ++t->n_tended < t->tend_until;
+	(void)pthread_cond_broadcast(&t->changed);
+	(void)pthread_mutex_unlock(&t->lock);
+	return more;
+}
+
 struct fake_fs *fake_fs_new(unsigned int n_queues, unsigned int n_workers)
 {
 	struct fake_fs *t = calloc(1, sizeof(*t));
@@ -120,7 +132,10 @@ struct fake_fs *fake_fs_new(unsigned int n_queues, unsigned int n_workers)
 		.n_workers = n_workers,
 		.serve = serve,
 		.renew = renew,
+		.tend = tend,
 		.ctx = t,
+		.dax_base = 0x148000000,
+		.dax_len = 64 << 20,
 	};
 	struct err e;
 

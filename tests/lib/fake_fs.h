@@ -31,6 +31,8 @@
  * @n_most:	The most it had under way at once
  * @n_now:	Under way
  * @n_renewed:	Times it was told to forget
+ * @n_tended:	Times it looked after things
+ * @tend_until:	So often it wants to be asked for that, in a row
  * @hold_renew:	It is to hold that too
  * @busy_renewed: A request was under way then
  */
@@ -51,6 +53,8 @@ struct fake_fs {
 	unsigned int n_most;
 	unsigned int n_now;
 	unsigned int n_renewed;
+	unsigned int n_tended;
+	unsigned int tend_until;
 	bool hold_renew;
 	bool busy_renewed;
 };

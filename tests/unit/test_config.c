@@ -123,8 +123,14 @@ START_TEST(each_bad_option_is_refused_by_name)
 		{ "--fs tag=t,dir=/,ro,ro", "ro is given twice" },
 		{ "--fs tag=t,tag=u,dir=/", "tag is given twice" },
 		{ "--fs tag=t,dir=/,", "'' is no word" },
-		{ "--fs tag=t,dir=/,dax", "'dax' is no word" },
-		{ "--fs tag=t,dir=/,window=1G", "'window' is no word" },
+		{ "--fs tag=t,dir=/,dax", "dax needs a value" },
+		{ "--fs tag=t,dir=/,dax=yes", "not 'yes'" },
+		{ "--fs tag=t,dir=/,window=1G", "for dax=inode or" },
+		{ "--fs tag=t,dir=/,dax=never,window=1G", "for dax=inode or" },
+		{ "--fs tag=t,dir=/,dax=inode,window=14M", "16M to 1024M" },
+		{ "--fs tag=t,dir=/,dax=inode,window=1026M", "not '1026M'" },
+		{ "--fs tag=t,dir=/,dax=inode,window=65M", "steps of 2M" },
+		{ "--fs tag=t,dir=/,dax=inode,window=x", "--fs: window" },
 		{ "--fs tag=t,dir=/,quota=1G", "quota is for owner=mapped" },
 		{ "--fs tag=t,dir=/,owner=mapped,ro,quota=1G", "not for ro" },
 		{ "--fs tag=t,dir=/,owner=mapped,quota=1023K", "at least 1M" },
@@ -172,10 +178,18 @@ START_TEST(shares_are_read_word_by_word)
 			       "--fs ro,queues=7,fd=5,cache=never,uid=1000,"
 			       "gid=4294967294,owner=host,tag=b "
 			       "--fs=cache=always,owner=mapped,upper,tag=c,"
-			       "quota=2G,inodes=7,dir=d",
+			       "quota=2G,inodes=7,dir=d,"
+			       "dax=inode "
+			       "--fs window=1G,dax=always,tag=d,dir=d",
 			       &c, &e),
 			 0);
-	ck_assert_uint_eq(c.n_shares, 3);
+	ck_assert_uint_eq(c.n_shares, 4);
+	ck_assert_int_eq(c.share[0].dax, FS_DAX_NEVER);
+	ck_assert_uint_eq(c.share[0].window, 0);
+	ck_assert_int_eq(c.share[2].dax, FS_DAX_INODE);
+	ck_assert_uint_eq(c.share[2].window, 64 << 20);
+	ck_assert_int_eq(c.share[3].dax, FS_DAX_ALWAYS);
+	ck_assert_uint_eq(c.share[3].window, 1 << 30);
 	ck_assert_str_eq(c.share[0].tag, "a");
 	ck_assert_uint_eq(c.share[0].dir_len, 6);
 	ck_assert_mem_eq(c.share[0].dir, "/a/b=c", 6);

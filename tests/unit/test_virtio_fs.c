@@ -32,6 +32,23 @@ static void expect(struct fake_fs *t, unsigned int qi, unsigned int i,
 	ck_assert_str_eq(fake_fs_answer(t, qi, i), text);
 }
 
+/* From a request on, as often as the server wants. */
+START_TEST(server_looks_after_things_until_there_are_none)
+{
+	struct fake_fs *t = fake_fs_new(1, 1);
+
+	t->tend_until = 3;
+	fake_fs_boot(t, false);
+	fake_fs_send(t, 1, 0, "read");
+	expect(t, 1, 0, "READ");
+	fake_fs_await(t, &t->n_tended, 3);
+	fake_fs_send(t, 1, 1, "read");
+	expect(t, 1, 1, "READ");
+	fake_fs_await(t, &t->n_tended, 4);
+	fake_fs_free(t);
+}
+END_TEST
+
 static void *reset(void *arg)
 {
 	struct fake_fs *t = arg;
@@ -55,6 +72,26 @@ START_TEST(configuration_is_tag_and_number_of_queues)
 	ck_assert_uint_eq(fake_guest_reg(&t->g, REG_QUEUE_NUM_MAX), 1024);
 	fake_guest_set(&t->g, REG_QUEUE_SEL, 3);
 	ck_assert_uint_eq(fake_guest_reg(&t->g, REG_QUEUE_NUM_MAX), 0);
+	fake_fs_free(t);
+}
+END_TEST
+
+/* Registers of 4.2.2.1; without a window they are all ones. */
+START_TEST(window_is_shared_memory_region_0)
+{
+	static const uint32_t want[2][4] = {
+		{ 0x4000000, 0, 0x48000000, 1 },
+		{ UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX },
+	};
+	struct fake_fs *t = fake_fs_new(1, 1);
+
+	for (unsigned int id = 0; id < 2; id++) {
+		fake_guest_set(&t->g, REG_SHM_SEL, id);
+		for (unsigned int i = 0; i < 4; i++)
+			ck_assert_uint_eq(
+				fake_guest_reg(&t->g, REG_SHM_LEN_LOW + 4 * i),
+				want[id][i]);
+	}
 	fake_fs_free(t);
 }
 END_TEST
@@ -407,12 +444,13 @@ END_TEST
 
 CHECK_MAIN("virtio_fs", all_workers_are_used,
 	   configuration_is_tag_and_number_of_queues,
-	   request_is_answered_on_each_queue, requests_end_in_any_order,
-	   forget_does_not_wait_for_slow_requests,
+	   window_is_shared_memory_region_0, request_is_answered_on_each_queue,
+	   requests_end_in_any_order, forget_does_not_wait_for_slow_requests,
 	   reset_waits_for_what_is_under_way,
 	   nothing_is_served_until_the_server_has_forgotten,
 	   stopped_queue_takes_nothing_back,
 	   bad_chain_stops_the_device_until_reset,
 	   device_breaks_while_requests_are_under_way,
+	   server_looks_after_things_until_there_are_none,
 	   every_request_is_answered, device_beyond_its_limits_is_refused,
 	   thread_that_cannot_be_jailed_ends_the_start)

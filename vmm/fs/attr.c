@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "vmm/fs/attr.h"
+#include "vmm/fs/dax.h"
 #include "vmm/fs/ops.h"
 #include "vmm/fs/owner.h"
 
@@ -60,7 +61,8 @@ static uint32_t rdev_of(const struct statx *st)
 	       (minor & ~0xffu) << 12;
 }
 
-void fs_attr_fill(const struct statx *st, struct fuse_attr *ret)
+void fs_attr_fill(const struct fs_server *s, const struct statx *st,
+		  struct fuse_attr *ret)
 {
 	*ret = (struct fuse_attr){
 		.ino = st->stx_ino,
@@ -78,6 +80,7 @@ void fs_attr_fill(const struct statx *st, struct fuse_attr *ret)
 		.gid = st->stx_gid,
 		.rdev = rdev_of(st),
 		.blksize = st->stx_blksize,
+		.flags = fs_dax_wanted(s, st) ? FUSE_ATTR_DAX : 0,
 	};
 }
 
@@ -116,7 +119,7 @@ int fs_op_getattr(struct fs_req *r)
 		e = stat_request(r, in.getattr_flags, in.fh, &st);
 	if (e < 0)
 		return e;
-	fs_attr_fill(&st, &out.attr);
+	fs_attr_fill(r->s, &st, &out.attr);
 	return fs_req_put(r, &out, sizeof(out));
 }
 

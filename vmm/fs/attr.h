@@ -19,7 +19,8 @@ MUST_CHECK int fs_stat_at(const struct fs_server *s, const struct fs_at *at,
 			  struct statx *ret);
 
 /** fs_attr_fill() - FUSE's form of them */
-void fs_attr_fill(const struct statx *st, struct fuse_attr *ret);
+void fs_attr_fill(const struct fs_server *s, const struct statx *st,
+		  struct fuse_attr *ret);
 
 /** fs_valid_s() - Seconds for which the guest may remember what it is told */
 uint64_t fs_valid_s(const struct fs_server *s);

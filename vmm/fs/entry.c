@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "vmm/fs/dax.h"
 #include "vmm/fs/entry.h"
 #include "vmm/fs/ops.h"
 #include "vmm/fs/owner.h"
@@ -179,7 +180,7 @@ void fs_entry_fill(const struct fs_server *s, const struct fs_inode *ino,
 		.entry_valid = fs_valid_s(s),
 		.attr_valid = fs_valid_s(s),
 	};
-	fs_attr_fill(st, &ret->attr);
+	fs_attr_fill(s, st, &ret->attr);
 }
 
 /* Takes over @f->fd if it is 0. */
@@ -205,6 +206,8 @@ static int keep(struct fs_server *s, struct fs_inode *dir, const char *name,
 		drop_named(s, dir, name, ino);
 	}
 	fs_unlock(s);
+	if (r == 0)
+		fs_dax_heal(s, ret->nodeid);
 	return r;
 }
 
@@ -257,6 +260,8 @@ int fs_entry_list(struct fs_server *s, struct fs_inode *dir, int dir_fd,
 		drop_named(s, dir, name, ino);
 	}
 	fs_unlock(s);
+	if (r == 0)
+		fs_dax_heal(s, ret->nodeid);
 	return r;
 }
 

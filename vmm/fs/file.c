@@ -4,6 +4,7 @@
 #include <linux/falloc.h>
 #include <sys/statfs.h>
 
+#include "vmm/fs/dax.h"
 #include "vmm/fs/handle.h"
 #include "vmm/fs/open.h"
 #include "vmm/fs/ops.h"
@@ -320,6 +321,7 @@ int fs_op_copy_file_range(struct fs_req *r)
 		return e;
 	n = copy(r, &in, from);
 	fs_handle_put(r->s, from);
+	fs_dax_heal(r->s, in.nodeid_out);
 	if (n < 0)
 		return (int)n;
 	out.size = (uint32_t)n;

@@ -52,6 +52,13 @@ static int open_again(struct fs_server *s, struct fs_inode *ino, int flags)
 	return fd;
 }
 
+int fs_open_inode(struct fs_server *s, struct fs_inode *ino, int flags)
+{
+	int fd = walk(s, ino, flags);
+
+	return fd == -ESTALE ? open_again(s, ino, flags) : fd;
+}
+
 static int64_t time_ns(const struct statx_timestamp *t)
 {
 	return (int64_t)((uint64_t)t->tv_sec * 1000000000u + t->tv_nsec);
@@ -154,9 +161,7 @@ int fs_open_file(struct fs_server *s, struct fs_inode *ino,
 		return -EISDIR;
 	if (!S_ISREG(ino->type))
 		return -EOPNOTSUPP;
-	fd = walk(s, ino, flags);
-	if (fd == -ESTALE)
-		fd = open_again(s, ino, flags);
+	fd = fs_open_inode(s, ino, flags);
 	if (fd < 0)
 		return fd;
 	return add_prepared(s, ino, take_fd(&fd), flags, in, out);

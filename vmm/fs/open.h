@@ -34,6 +34,18 @@ MUST_CHECK int fs_truncate(struct fs_server *s, struct fs_inode *ino, int fd,
 			   uint64_t size);
 
 /**
+ * fs_open_inode() - Open a regular file that the guest knows
+ * @ino:	Referred to by the caller
+ * @flags:	Of open(), see fs_walk()
+ *
+ * One that has lost its name can be opened again if it is open that way.
+ *
+ * Return: a descriptor, or as fs_walk()
+ */
+MUST_CHECK int fs_open_inode(struct fs_server *s, struct fs_inode *ino,
+			     int flags);
+
+/**
  * fs_kill_priv() - Somebody writes to a file who may not keep it setuid
  * @fd:		The file, no O_PATH
  *

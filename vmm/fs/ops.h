@@ -50,6 +50,10 @@ int fs_op_statfs(struct fs_req *r);
 int fs_op_syncfs(struct fs_req *r);
 int fs_op_interrupt(struct fs_req *r);
 
+/* dax.c */
+int fs_op_setupmapping(struct fs_req *r);
+int fs_op_removemapping(struct fs_req *r);
+
 /* dir.c */
 int fs_op_readdir(struct fs_req *r);
 int fs_op_readdirplus(struct fs_req *r);

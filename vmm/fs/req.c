@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "vmm/fs/req.h"
-#include "vmm/fs/server.h"
+#include "vmm/fs/state.h"
 
 /* The lengths are the device's, each at most 4 GiB: no sum can wrap. */
 static size_t total(const struct iovec *iov, unsigned int n)
@@ -59,38 +59,56 @@ static void advance(struct fs_req *r, size_t len)
 	}
 }
 
-static void copy_in(const struct fs_req *r, void *dst, size_t len)
+/* One side is the guest's, which may be a file's page that is no more. */
+static int copy(const struct fs_req *r, void *dst, const void *src, size_t len)
+{
+	const struct fs_opts *o = &r->s->o;
+
+	if (o->copy)
+		return o->copy(o->copy_ctx, dst, src, len);
+	memcpy(dst, src, len);
+	return 0;
+}
+
+static int copy_in(const struct fs_req *r, void *dst, size_t len)
 {
 	const struct iovec *iov = r->in;
 	size_t off = r->in_off;
 	uint8_t *d = dst;
+	int e = 0;
 
-	for (; len > 0; iov++, off = 0) {
+	for (; e == 0 && len > 0; iov++, off = 0) {
 		size_t part = MIN(len, iov->iov_len - off);
 
 		if (part == 0)
 			continue;
-		memcpy(d, (const uint8_t *)iov->iov_base + off, part);
+		e = copy(r, d, (const uint8_t *)iov->iov_base + off, part);
 		d += part;
 		len -= part;
 	}
+	return e;
 }
 
 int fs_req_get(struct fs_req *r, void *dst, size_t len)
 {
+	int e;
+
 	if (len > r->in_left)
 		return -EINVAL;
-	copy_in(r, dst, len);
-	advance(r, len);
-	return 0;
+	e = copy_in(r, dst, len);
+	if (e == 0)
+		advance(r, len);
+	return e;
 }
 
 int fs_req_string(struct fs_req *r, char *dst, size_t cap)
 {
 	size_t n = MIN(cap, r->in_left);
 	const char *nul;
+	int e = copy_in(r, dst, n);
 
-	copy_in(r, dst, n);
+	if (e < 0)
+		return e;
 	nul = memchr(dst, '\0', n);
 	if (!nul)
 		return n == cap ? -ENAMETOOLONG : -EINVAL;
@@ -164,12 +182,13 @@ int fs_req_pieces_out(const struct fs_req *r, size_t len, struct iovec *iov,
 		      MIN(len, r->room - r->len), iov, ret_len);
 }
 
-static void copy_out(const struct fs_req *r, size_t off, const void *src,
-		     size_t len)
+static int copy_out(const struct fs_req *r, size_t off, const void *src,
+		    size_t len)
 {
 	const uint8_t *s = src;
+	int e = 0;
 
-	for (unsigned int i = 0; i < r->n_out && len > 0; i++) {
+	for (unsigned int i = 0; e == 0 && i < r->n_out && len > 0; i++) {
 		size_t part;
 
 		if (off >= r->out[i].iov_len) {
@@ -177,11 +196,12 @@ static void copy_out(const struct fs_req *r, size_t off, const void *src,
 			continue;
 		}
 		part = MIN(len, r->out[i].iov_len - off);
-		memcpy((uint8_t *)r->out[i].iov_base + off, s, part);
+		e = copy(r, (uint8_t *)r->out[i].iov_base + off, s, part);
 		s += part;
 		len -= part;
 		off = 0;
 	}
+	return e;
 }
 
 int fs_req_needs(const struct fs_req *r, size_t len)
@@ -191,11 +211,14 @@ int fs_req_needs(const struct fs_req *r, size_t len)
 
 int fs_req_put(struct fs_req *r, const void *src, size_t len)
 {
-	if (fs_req_needs(r, len) < 0)
-		return -EINVAL;
-	copy_out(r, sizeof(struct fuse_out_header) + r->len, src, len);
-	r->len += len;
-	return 0;
+	int e = fs_req_needs(r, len);
+
+	if (e == 0)
+		e = copy_out(r, sizeof(struct fuse_out_header) + r->len, src,
+			     len);
+	if (e == 0)
+		r->len += len;
+	return e;
 }
 
 size_t fs_req_reply(struct fs_req *r, int result)
@@ -208,6 +231,6 @@ size_t fs_req_reply(struct fs_req *r, int result)
 
 	if (result == 0)
 		h.len += (uint32_t)r->len;
-	copy_out(r, 0, &h, sizeof(h));
-	return h.len;
+	/* Without a header it is no answer. */
+	return copy_out(r, 0, &h, sizeof(h)) < 0 ? 0 : h.len;
 }

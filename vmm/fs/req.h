@@ -55,6 +55,7 @@ struct fs_req {
 
 /**
  * fs_req_init() - Begin with a request: read its header
+ * @r:		Zero but for @r->s
  *
  * Return: 0; -EINVAL if the header is not sound, and there can be an answer;
  *         FS_NO_REPLY if there cannot
@@ -63,7 +64,12 @@ MUST_CHECK int fs_req_init(struct fs_req *r, const struct iovec *in,
 			   unsigned int n_in, const struct iovec *out,
 			   unsigned int n_out);
 
-/** fs_req_get() - The next @len bytes. Return: 0, or -EINVAL if it has fewer */
+/**
+ * fs_req_get() - The next @len bytes
+ *
+ * Return: 0; -EINVAL if it has fewer; -EFAULT, as all that follow, if the
+ *         guest's memory there is a file's that has become shorter
+ */
 MUST_CHECK int fs_req_get(struct fs_req *r, void *dst, size_t len);
 
 /**

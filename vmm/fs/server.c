@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "vmm/fs/dax.h"
 #include "vmm/fs/ops.h"
 #include "vmm/fs/probe.h"
 #include "vmm/fs/walk.h"
@@ -14,6 +15,8 @@
 #define OP_ANYTIME 1u
 /* Changes something: not if the folder is shared read-only. */
 #define OP_WRITES 2u
+/* Not if there is no window. */
+#define OP_MAPS 4u
 
 struct op {
 	int (*fn)(struct fs_req *r);
@@ -59,6 +62,8 @@ static const struct op ops[] = {
 	[FUSE_RENAME2] = { fs_op_rename2, OP_WRITES },
 	[FUSE_LSEEK] = { fs_op_lseek, 0 },
 	[FUSE_COPY_FILE_RANGE] = { fs_op_copy_file_range, OP_WRITES },
+	[FUSE_SETUPMAPPING] = { fs_op_setupmapping, OP_MAPS },
+	[FUSE_REMOVEMAPPING] = { fs_op_removemapping, OP_MAPS },
 	[FUSE_SYNCFS] = { fs_op_syncfs, 0 },
 	[FUSE_TMPFILE] = { fs_op_tmpfile, OP_WRITES },
 	[FUSE_STATX] = { fs_op_statx, 0 },
@@ -71,6 +76,8 @@ static int serve(struct fs_req *r)
 	if (r->h.opcode >= ARRAY_LEN(ops) || !ops[r->h.opcode].fn)
 		return -ENOSYS;
 	op = &ops[r->h.opcode];
+	if (op->flags & OP_MAPS && !r->s->o.dax)
+		return -ENOSYS;
 	if (!(op->flags & OP_ANYTIME) &&
 	    !atomic_load_explicit(&r->s->ready, memory_order_acquire))
 		return -EIO;
@@ -100,12 +107,13 @@ static int serve_counted(struct fs_req *r)
 size_t fs_serve(struct fs_server *s, const struct iovec *in, unsigned int n_in,
 		const struct iovec *out, unsigned int n_out)
 {
-	struct fs_req r;
+	struct fs_req r = { .s = s };
 	int e = fs_req_init(&r, in, n_in, out, n_out);
 
-	r.s = s;
 	if (e == 0)
 		e = serve_counted(&r);
+	/* Before the guest knows that a file is longer than it was. */
+	fs_dax_heal(s, r.h.nodeid);
 	/* FORGET has no answer, whatever became of it. */
 	if (e == FS_NO_REPLY || r.h.opcode == FUSE_FORGET ||
 	    r.h.opcode == FUSE_BATCH_FORGET)
@@ -131,9 +139,10 @@ static int check_opts(const struct fs_opts *o, struct err *e)
 		return err_set(e, -ERANGE,
 			       "share: a quota is at least %u bytes",
 			       FS_QUOTA_MIN);
-	if (o->cache > FS_CACHE_NEVER || o->owner > FS_OWNER_MAPPED)
+	if (o->cache > FS_CACHE_NEVER || o->owner > FS_OWNER_MAPPED ||
+	    o->dax > FS_DAX_ALWAYS)
 		return err_set(e, -EINVAL,
-			       "share: no such way to cache or to own");
+			       "share: no such way to cache, own or map");
 	if (o->upper && (o->ro || o->owner != FS_OWNER_MAPPED))
 		return err_set(e, -EINVAL,
 			       "share: the upper layer of an overlayfs is a "

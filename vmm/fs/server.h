@@ -70,6 +70,54 @@ enum fs_owner {
 };
 
 /**
+ * enum fs_dax - Which regular files the guest is to map instead of reading them
+ * @FS_DAX_NEVER:	none; there is no window
+ * @FS_DAX_INODE:	those of FS_DAX_SIZE_MIN (dax.h) and more
+ * @FS_DAX_ALWAYS:	all
+ */
+enum fs_dax {
+	FS_DAX_NEVER,
+	FS_DAX_INODE,
+	FS_DAX_ALWAYS,
+};
+
+/**
+ * struct fs_mapping - A piece of a file, in the guest's memory
+ * @off:	Where in the window
+ * @len:	Bytes, within the window
+ * @fd:		The file, borrowed, open for writing too if @writable
+ * @file_off:	Where in the file
+ * @writable:	The guest may change the file
+ * @node:	The guest's number of it
+ *
+ * All but @fd and @node are whole units of 2 MiB.
+ */
+struct fs_mapping {
+	uint64_t off;
+	uint64_t len;
+	int fd;
+	uint64_t file_off;
+	bool writable;
+	uint64_t node;
+};
+
+/**
+ * struct fs_window_ops - Memory of the guest into which files can be mapped
+ * @map:	Put it there, in place of what is there. Return: 0 or -errno
+ * @unmap:	Take away what is there. Return: 0 or -errno
+ * @clear:	Take away everything
+ * @heal:	File @node may have grown: show what was hidden past its end
+ *
+ * Context: any thread, several at once, no lock held.
+ */
+struct fs_window_ops {
+	int (*map)(void *ctx, const struct fs_mapping *m);
+	int (*unmap)(void *ctx, uint64_t off, uint64_t len);
+	void (*clear)(void *ctx);
+	void (*heal)(void *ctx, uint64_t node);
+};
+
+/**
  * struct fs_opts - What is shared, and how
  * @root_fd:	The folder (O_PATH is enough), or one regular file, opened for
  *		what the guest may do with it: a file cannot be opened again
@@ -87,6 +135,12 @@ enum fs_owner {
  *		FS_QUOTA_INODE_BYTES of @quota_bytes
  * @fds_max:	Descriptors that the server may hold, FS_FDS_MIN to FS_FDS_MAX;
  *		four more a worker while it serves
+ * @dax:	As above
+ * @window:	Unless that is FS_DAX_NEVER, with @window_ctx
+ * @window_len:	Its length, whole units of 2 MiB
+ * @copy:	As memcpy() for bytes of which one side is a request's; NULL if
+ *		all of a request is memory like other. Return: 0, or -errno,
+ *		which is then that of the request. Context: as fs_serve()
  *
  * What a guest creates gets the mode it asks for, less the umask of this
  * process, which should be 0.
@@ -102,6 +156,12 @@ struct fs_opts {
 	uint64_t quota_bytes;
 	uint64_t quota_inodes;
 	unsigned int fds_max;
+	enum fs_dax dax;
+	const struct fs_window_ops *window;
+	void *window_ctx;
+	uint64_t window_len;
+	int (*copy)(const void *ctx, void *dst, const void *src, size_t len);
+	const void *copy_ctx;
 };
 
 struct fs_server;

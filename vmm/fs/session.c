@@ -2,6 +2,7 @@
 /* vmm/fs/session.c - INIT and DESTROY: what is spoken, and when */
 #include <errno.h>
 
+#include "vmm/fs/dax.h"
 #include "vmm/fs/handle.h"
 #include "vmm/fs/ops.h"
 #include "vmm/fs/owner.h"
@@ -48,6 +49,8 @@ static uint64_t choose(const struct fs_server *s, uint64_t offered)
 	case FS_CACHE_ALWAYS:
 		break;
 	}
+	if (s->o.dax)
+		flags |= FUSE_MAP_ALIGNMENT | FUSE_HAS_INODE_DAX;
 	return flags & offered;
 }
 
@@ -94,7 +97,10 @@ int fs_op_init(struct fs_req *r)
 	out.congestion_threshold = CONGESTION;
 	out.max_write = FS_IO_MAX;
 	out.time_gran = 1;
+	if (flags & FUSE_MAP_ALIGNMENT)
+		out.map_alignment = FS_DAX_SHIFT;
 	out.max_pages = FS_IO_MAX / PAGE;
+	fs_dax_clear(s);
 	atomic_store_explicit(&s->setxattr_ext, flags & FUSE_SETXATTR_EXT,
 			      memory_order_relaxed);
 	atomic_store_explicit(&s->acl, flags & FUSE_POSIX_ACL,
@@ -107,6 +113,7 @@ int fs_op_init(struct fs_req *r)
 void fs_server_reset(struct fs_server *s)
 {
 	atomic_store_explicit(&s->ready, false, memory_order_release);
+	fs_dax_clear(s);
 	fs_handles_close_all(s);
 	fs_lock(s);
 	fs_inodes_forget_all(s);

@@ -224,6 +224,6 @@ int fs_op_setattr(struct fs_req *r)
 	fs_put(r->s, &at);
 	if (e < 0)
 		return e;
-	fs_attr_fill(&st, &out.attr);
+	fs_attr_fill(r->s, &st, &out.attr);
 	return fs_req_put(r, &out, sizeof(out));
 }

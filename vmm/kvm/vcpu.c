@@ -157,7 +157,9 @@ int vcpu_run(struct vcpu *v, struct err *e)
 	if (errno == EFAULT)
 		return err_set(e, -EFAULT,
 			       "vCPU %u: the host could not provide a page of "
-			       "guest memory",
+			       "guest memory, or of a file that is mapped into "
+			       "it: is it out of memory, or is the file's disk "
+			       "full or failing?",
 			       v->id);
 	return err_set(e, -errno, "vCPU %u: KVM_RUN: %s", v->id,
 		       strerror(errno));

@@ -50,7 +50,8 @@ void vcpu_done(struct vcpu *v);
  *
  * Return: 0 to be called again (I/O was answered);
  *         -EINTR if a signal or vcpu_kick_flag() took it out;
- *         -EFAULT if the host could not provide a page of guest memory;
+ *         -EFAULT if the host could not provide a page of guest memory, which
+ *         may be tried again if there is one now;
  *         -ECANCELED if the guest crashed, with the reason in @e;
  *         another -errno is the host's failure, with a sentence
  */

@@ -23,6 +23,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "vmm/virtio/fs.h"
 
@@ -30,6 +31,9 @@
 #define QUEUE_MAX 1024u
 #define STACK_LEN (256u << 10)
 #define HIPRIO    0u
+#define NS_PER_MS 1000000
+#define NS_PER_S  1000000000
+#define SHM_CACHE 0u /* virtio 1.2, 5.11.6.2 */
 
 /* Of struct fuse_in_header, with which every request begins: 5.11.6.1. */
 #define REQUEST_MIN 40u
@@ -62,6 +66,8 @@ struct worker {
  * @n_idle:	Workers of requests that wait for @work
  * @busy:	Requests under way, by queue
  * @served:	Requests answered
+ * @tending:	@cfg.tend is to be called when @tend_at has come
+ * @tend_at:	CLOCK_MONOTONIC
  * @renew:	The server is to forget, when no request is under way
  * @renewing:	It is doing so
  * @broken:	A worker saw the guest break the rules; for the loop thread
@@ -82,6 +88,8 @@ struct virtio_fs {
 	unsigned int n_idle;
 	unsigned int busy[VIRTIO_QUEUES_MAX];
 	uint64_t served;
+	bool tending;
+	struct timespec tend_at;
 	bool renew;
 	bool renewing;
 	bool broken;
@@ -198,6 +206,39 @@ static int give_back(struct virtio_fs *f, unsigned int qi, uint16_t head,
 	return r < 0 ? r : virtio_dev_signal(&f->vd, qi);
 }
 
+static void tend_later(struct virtio_fs *f)
+{
+	(void)clock_gettime(CLOCK_MONOTONIC, &f->tend_at);
+	f->tend_at.tv_nsec += VIRTIO_FS_TEND_MS * NS_PER_MS;
+	if (f->tend_at.tv_nsec >= NS_PER_S) {
+		f->tend_at.tv_nsec -= NS_PER_S;
+		f->tend_at.tv_sec++;
+	}
+}
+
+/* What was served may be something to look after; the answer will tell. */
+static void tend_soon(struct virtio_fs *f)
+{
+	if (!f->cfg.tend || f->tending)
+		return;
+	f->tending = true;
+	tend_later(f);
+	(void)pthread_cond_signal(&f->urgent);
+}
+
+static void tend(struct virtio_fs *f)
+{
+	bool more;
+
+	/* Who serves a request meanwhile begins anew. */
+	f->tending = false;
+	unlock(f);
+	more = f->cfg.tend(f->cfg.ctx);
+	lock(f);
+	if (more)
+		tend_soon(f);
+}
+
 static void serve(struct virtio_fs *f, struct worker *w, unsigned int qi)
 {
 	const struct virtq_chain *c = &w->chain;
@@ -212,6 +253,7 @@ static void serve(struct virtio_fs *f, struct worker *w, unsigned int qi)
 	if (give_back(f, qi, c->head, len) < 0)
 		broke(f, qi);
 	f->busy[qi]--;
+	tend_soon(f);
 	(void)pthread_cond_broadcast(&f->calm);
 	/* It may wait for us to begin anew. */
 	if (f->renew)
@@ -229,6 +271,16 @@ static void renew(struct virtio_fs *f)
 	(void)pthread_cond_broadcast(&f->work);
 }
 
+/* The worker of the high-priority queue has nothing to do but wait. */
+static void rest(struct virtio_fs *f)
+{
+	if (!f->tending)
+		(void)pthread_cond_wait(&f->urgent, &f->vd.lock);
+	else if (pthread_cond_timedwait(&f->urgent, &f->vd.lock, &f->tend_at) ==
+		 ETIMEDOUT)
+		tend(f);
+}
+
 /* Context: lock held; each step gives it up. */
 static void step(struct virtio_fs *f, struct worker *w)
 {
@@ -244,9 +296,13 @@ static void step(struct virtio_fs *f, struct worker *w)
 		serve(f, w, (unsigned int)qi);
 		return;
 	}
-	f->n_idle += !hiprio;
-	(void)pthread_cond_wait(hiprio ? &f->urgent : &f->work, &f->vd.lock);
-	f->n_idle -= !hiprio;
+	if (hiprio) {
+		rest(f);
+		return;
+	}
+	f->n_idle++;
+	(void)pthread_cond_wait(&f->work, &f->vd.lock);
+	f->n_idle--;
 }
 
 static void *thread_main(void *arg)
@@ -312,6 +368,18 @@ static void fs_config(struct virtio_dev *vd, size_t off, uint8_t *dst,
 	memcpy(dst, (const uint8_t *)&fs_of(vd)->space + off, len);
 }
 
+static int fs_shm(struct virtio_dev *vd, unsigned int id, uint64_t *ret_base,
+		  uint64_t *ret_len)
+{
+	const struct virtio_fs *f = fs_of(vd);
+
+	if (id != SHM_CACHE || f->cfg.dax_len == 0)
+		return -ENOENT;
+	*ret_base = f->cfg.dax_base;
+	*ret_len = f->cfg.dax_len;
+	return 0;
+}
+
 static const struct virtio_ops fs_ops = {
 	.name = "fs",
 	.id = VIRTIO_ID_FS,
@@ -321,6 +389,7 @@ static const struct virtio_ops fs_ops = {
 	.quiesce = fs_quiesce,
 	.config_len = sizeof(struct config_space),
 	.config = fs_config,
+	.shm = fs_shm,
 };
 
 static int check(const struct virtio_fs_config *cfg, struct err *e)
@@ -344,6 +413,7 @@ static int check(const struct virtio_fs_config *cfg, struct err *e)
 static int init(struct virtio_fs *f, const struct virtio_fs_config *cfg)
 {
 	unsigned int n = cfg->n_queues ? cfg->n_queues : 1;
+	pthread_condattr_t attr;
 
 	f->cfg = *cfg;
 	f->cfg.tag = NULL;
@@ -360,9 +430,12 @@ static int init(struct virtio_fs *f, const struct virtio_fs_config *cfg)
 		f->worker[i].f = f;
 		f->worker[i].first = i == 0 ? HIPRIO : 1 + (i - 1) % n;
 	}
-	/* None of them fails with default attributes. */
+	/* None of them fails with such attributes. */
+	bug_on(pthread_condattr_init(&attr) != 0);
+	bug_on(pthread_condattr_setclock(&attr, CLOCK_MONOTONIC) != 0);
 	bug_on(pthread_cond_init(&f->work, NULL) != 0);
-	bug_on(pthread_cond_init(&f->urgent, NULL) != 0);
+	bug_on(pthread_cond_init(&f->urgent, &attr) != 0);
+	(void)pthread_condattr_destroy(&attr);
 	bug_on(pthread_cond_init(&f->calm, NULL) != 0);
 	return virtio_dev_init(&f->vd, &f->ops);
 }

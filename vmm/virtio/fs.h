@@ -17,6 +17,7 @@
 #define VIRTIO_FS_QUEUES_MAX      (VIRTIO_QUEUES_MAX - 1u) /* of requests */
 #define VIRTIO_FS_WORKERS_DEFAULT 4u
 #define VIRTIO_FS_WORKERS_MAX     16u
+#define VIRTIO_FS_TEND_MS         100u
 
 struct virtio_fs;
 
@@ -32,8 +33,13 @@ struct virtio_fs;
  *		as it takes. Context: worker threads, several at once, no lock
  * @renew:	The guest has let go of all it knew: so does the server.
  *		Context: a worker thread, no request under way
+ * @tend:	Called every VIRTIO_FS_TEND_MS after a request was served, until it
+ *		returns false; NULL if nothing needs it. Context: the thread of
+ *		the high-priority queue, no lock
  * @jail:	Called by each thread before it does anything. Return: -errno
- * @ctx:	For @serve and @renew
+ * @ctx:	For @serve, @renew and @tend
+ * @dax_base:	Guest physical address of the window that files are mapped into
+ * @dax_len:	Its length; 0 for none
  */
 struct virtio_fs_config {
 	const char *tag;
@@ -42,8 +48,11 @@ struct virtio_fs_config {
 	size_t (*serve)(void *ctx, const struct iovec *in, unsigned int n_in,
 			const struct iovec *out, unsigned int n_out);
 	void (*renew)(void *ctx);
+	bool (*tend)(void *ctx);
 	int (*jail)(struct err *e);
 	void *ctx;
+	uint64_t dax_base;
+	uint64_t dax_len;
 };
 
 /** struct virtio_fs_stats - Since start: requests answered; under way now */
