@@ -174,7 +174,7 @@ int fs_op_setupmapping(struct fs_req *r)
 
 int fs_op_removemapping(struct fs_req *r)
 {
-	struct fuse_removemapping_one one[REMOVE_MAX];
+	struct fuse_removemapping_one one[REMOVE_MAX] = { 0 };
 	struct fuse_removemapping_in in;
 	struct fs_server *s = r->s;
 	int e = fs_req_get(r, &in, sizeof(in));
