@@ -129,10 +129,10 @@ static void do_stats(struct client *c,
 static void do_pause(struct client *c,
 		     const struct ctl_msg *m __attribute__((unused)))
 {
-	struct run *r = &c->server->vm->run;
+	struct vm *vm = c->server->vm;
 
-	run_pause(r);
-	if (run_is_paused(r))
+	vm_pause(vm);
+	if (vm_is_paused(vm))
 		answer_ok(c);
 	else
 		c->waits = WAITS_PAUSE;
@@ -150,7 +150,7 @@ static void do_resume(struct client *c,
 			answer_error(other, -ECANCELED,
 				     "resumed before it was paused");
 	}
-	run_resume(&c->server->vm->run);
+	vm_resume(c->server->vm);
 	answer_ok(c);
 }
 

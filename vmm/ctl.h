@@ -4,7 +4,7 @@
  *
  *	info			what the VM is and does
  *	stats			counters and times
- *	pause, resume		answered when every vCPU has done so
+ *	pause, resume		answered when every vCPU and share has done so
  *	stop			end the VM now
  *	wait for=ready|exit	answered when it is so
  */

@@ -21,7 +21,7 @@ void report_info(struct vm *vm, struct ctl_out *o)
 	const char *state = "running";
 
 	if (run_wants_pause(&vm->run))
-		state = run_is_paused(&vm->run) ? "paused" : "pausing";
+		state = vm_is_paused(vm) ? "paused" : "pausing";
 	ctl_begin(o, "ok");
 	ctl_add(o, "version", HUTCH_VERSION);
 	ctl_add_u64(o, "pid", (uint64_t)getpid());

@@ -48,7 +48,7 @@ int run_reason_status(enum run_reason reason)
 	return reasons[reason].status;
 }
 
-static void tell_loop(struct run *r)
+void run_look(struct run *r)
 {
 	static const uint64_t one = 1;
 
@@ -80,13 +80,13 @@ void run_end(struct run *r, enum run_reason reason, const char *text)
 			       text ? text : "");
 	}
 	(void)pthread_mutex_unlock(&r->lock);
-	tell_loop(r);
+	run_look(r);
 }
 
 void run_panic(struct run *r)
 {
 	atomic_store(&r->panicked, true);
-	tell_loop(r);
+	run_look(r);
 }
 
 bool run_get_end(struct run *r, struct run_end *ret)
@@ -107,7 +107,7 @@ static void stop_here(struct run *r)
 	(void)pthread_mutex_lock(&r->lock);
 	r->n_stopped++;
 	if (r->n_stopped == r->n)
-		tell_loop(r);
+		run_look(r);
 	while (atomic_load(&r->want) == RUN_WANT_PAUSE)
 		(void)pthread_cond_wait(&r->changed, &r->lock);
 	r->n_stopped--;

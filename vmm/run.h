@@ -139,6 +139,9 @@ void run_resume(struct run *r);
 /** run_wants_pause() - Whether a pause was asked for and not taken back */
 bool run_wants_pause(struct run *r);
 
+/** run_look() - Make @event_fd readable. Any thread */
+void run_look(struct run *r);
+
 /** run_ack() - Empty @event_fd */
 void run_ack(struct run *r);
 

@@ -77,6 +77,14 @@ static bool tend(void *ctx)
 	return window_tend(&s->window);
 }
 
+/* The loop thread looks again whether all have stopped. */
+static void still(void *ctx)
+{
+	struct share *s = ctx;
+
+	run_look(&s->vm->run);
+}
+
 static int jail_worker(struct err *e)
 {
 	return jail_enter(JAIL_FS, e);
@@ -180,6 +188,7 @@ static int make_device(struct share *s, const struct share_opt *o,
 					      .serve = serve,
 					      .renew = renew,
 					      .tend = o->dax ? tend : NULL,
+					      .still = still,
 					      .jail = jail_worker,
 					      .ctx = s,
 					      .dax_base = dax_base,
@@ -193,7 +202,10 @@ static int make_share(struct vm *vm, unsigned int i, struct err *e)
 	struct share_opt *o = &vm->cfg->share[i];
 	struct share *s = &vm->share[i];
 	uint64_t gpa = 0;
-	int r = o->dax ? make_window(vm, s, o, &gpa, e) : 0;
+	int r;
+
+	s->vm = vm;
+	r = o->dax ? make_window(vm, s, o, &gpa, e) : 0;
 
 	if (r == 0)
 		r = make_server(vm, s, o, e);
@@ -213,6 +225,26 @@ int shares_init(struct vm *vm, struct err *e)
 	for (unsigned int i = 0; r == 0 && i < vm->cfg->n_shares; i++)
 		r = make_share(vm, i, e);
 	return r;
+}
+
+void shares_pause(struct vm *vm)
+{
+	for (unsigned int i = 0; i < vm->cfg->n_shares; i++)
+		virtio_fs_pause(vm->share[i].dev);
+}
+
+bool shares_are_paused(struct vm *vm)
+{
+	for (unsigned int i = 0; i < vm->cfg->n_shares; i++)
+		if (!virtio_fs_is_paused(vm->share[i].dev))
+			return false;
+	return true;
+}
+
+void shares_resume(struct vm *vm)
+{
+	for (unsigned int i = 0; i < vm->cfg->n_shares; i++)
+		virtio_fs_resume(vm->share[i].dev);
 }
 
 unsigned int shares_mend(void *ctx)

@@ -12,9 +12,11 @@ struct vm;
 
 /**
  * struct share - One of them; half-made it has NULLs at its end
+ * @vm:		Whose it is
  * @window:	Of length 0 if files are not mapped
  */
 struct share {
+	struct vm *vm;
 	struct window window;
 	struct fs_server *server;
 	struct virtio_fs *dev;
@@ -57,13 +59,22 @@ void shares_settle(struct vm *vm);
 /** shares_done() - Context: no vCPU runs; waits for requests under way */
 void shares_done(struct vm *vm);
 
+/** shares_pause() - Begin no request; vm->run's event_fd tells of the last */
+void shares_pause(struct vm *vm);
+
+/** shares_are_paused() - Whether none is under way after shares_pause() */
+bool shares_are_paused(struct vm *vm);
+
+/** shares_resume() - Go on */
+void shares_resume(struct vm *vm);
+
 /**
  * shares_mend() - Lay zero pages over what windows show past the ends of files
- * @vm:		struct vm
+ * @ctx:	struct vm
  *
  * Context: any thread. Return: places that were mended
  */
-unsigned int shares_mend(void *vm);
+unsigned int shares_mend(void *ctx);
 
 void shares_stats(struct vm *vm, struct shares_stats *ret);
 

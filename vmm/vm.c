@@ -78,6 +78,24 @@ static int make_vcpus(struct vm *vm, struct err *e)
 	return 0;
 }
 
+void vm_pause(struct vm *vm)
+{
+	run_pause(&vm->run);
+	shares_pause(vm);
+}
+
+bool vm_is_paused(struct vm *vm)
+{
+	return run_wants_pause(&vm->run) && run_is_paused(&vm->run) &&
+	       shares_are_paused(vm);
+}
+
+void vm_resume(struct vm *vm)
+{
+	shares_resume(vm);
+	run_resume(&vm->run);
+}
+
 static int jail_vcpu(struct err *e)
 {
 	return jail_enter(JAIL_VCPU, e);

@@ -97,6 +97,16 @@ void vm_free(struct vm *vm);
  */
 MUST_CHECK int vm_run(struct vm *vm, struct run_end *ret, struct err *e);
 
+/**
+ * vm_pause() - Take out all vCPUs, and have the shares begin nothing
+ *
+ * vm->run.event_fd tells when to ask vm_is_paused().  What is under way is
+ * answered first, in the guest's memory.  Context: loop thread, as for all.
+ */
+void vm_pause(struct vm *vm);
+bool vm_is_paused(struct vm *vm);
+void vm_resume(struct vm *vm);
+
 /** vm_add_device() - A node of the device tree */
 void vm_add_device(struct vm *vm, const struct fdt_device *d);
 

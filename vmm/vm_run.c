@@ -43,7 +43,7 @@ static void on_event(struct loop_io *io,
 		loop_timer_set(&vm->loop, &vm->panic_timer, PANIC_GRACE_NS,
 			       on_panic_over);
 	}
-	if (run_wants_pause(&vm->run) && run_is_paused(&vm->run))
+	if (vm_is_paused(vm))
 		ctl_on_paused(vm->ctl);
 }
 

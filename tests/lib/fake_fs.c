@@ -123,6 +123,16 @@ static bool tend(void *ctx)
 	return more;
 }
 
+static void still(void *ctx)
+{
+	struct fake_fs *t = ctx;
+
+	(void)pthread_mutex_lock(&t->lock);
+	t->n_still++;
+	(void)pthread_cond_broadcast(&t->changed);
+	(void)pthread_mutex_unlock(&t->lock);
+}
+
 struct fake_fs *fake_fs_new(unsigned int n_queues, unsigned int n_workers)
 {
 	struct fake_fs *t = calloc(1, sizeof(*t));
@@ -133,6 +143,7 @@ struct fake_fs *fake_fs_new(unsigned int n_queues, unsigned int n_workers)
 		.serve = serve,
 		.renew = renew,
 		.tend = tend,
+		.still = still,
 		.ctx = t,
 		.dax_base = 0x148000000,
 		.dax_len = 64 << 20,

@@ -32,6 +32,7 @@
  * @n_now:	Under way
  * @n_renewed:	Times it was told to forget
  * @n_tended:	Times it looked after things
+ * @n_still:	Times it was told that nothing is under way
  * @tend_until:	So often it wants to be asked for that, in a row
  * @hold_renew:	It is to hold that too
  * @busy_renewed: A request was under way then
@@ -55,6 +56,7 @@ struct fake_fs {
 	unsigned int n_renewed;
 	unsigned int n_tended;
 	unsigned int tend_until;
+	unsigned int n_still;
 	bool hold_renew;
 	bool busy_renewed;
 };

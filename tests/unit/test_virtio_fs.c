@@ -49,6 +49,32 @@ START_TEST(server_looks_after_things_until_there_are_none)
 }
 END_TEST
 
+START_TEST(pause_waits_for_what_is_under_way_and_begins_nothing)
+{
+	struct fake_fs *t = booted(1, 2);
+
+	ck_assert(!virtio_fs_is_paused(t->f));
+	fake_fs_send(t, 1, 0, "hold");
+	fake_fs_await(t, &t->n_held, 1);
+	virtio_fs_pause(t->f);
+	ck_assert(!virtio_fs_is_paused(t->f));
+	/* One worker is free, and so is the one of the other queue. */
+	fake_fs_send(t, 1, 1, "read");
+	fake_fs_send(t, 0, 0, "-forget");
+	fake_fs_let_go(t, 1);
+	fake_fs_await(t, &t->n_still, 1);
+	ck_assert(virtio_fs_is_paused(t->f));
+	expect(t, 1, 0, "HOLD");
+	ck_assert_uint_eq(t->n_served, 1);
+	virtio_fs_resume(t->f);
+	ck_assert(!virtio_fs_is_paused(t->f));
+	expect(t, 1, 1, "READ");
+	expect(t, 0, 0, "");
+	ck_assert_uint_eq(t->n_still, 1);
+	fake_fs_free(t);
+}
+END_TEST
+
 static void *reset(void *arg)
 {
 	struct fake_fs *t = arg;
@@ -452,5 +478,6 @@ CHECK_MAIN("virtio_fs", all_workers_are_used,
 	   bad_chain_stops_the_device_until_reset,
 	   device_breaks_while_requests_are_under_way,
 	   server_looks_after_things_until_there_are_none,
+	   pause_waits_for_what_is_under_way_and_begins_nothing,
 	   every_request_is_answered, device_beyond_its_limits_is_refused,
 	   thread_that_cannot_be_jailed_ends_the_start)

@@ -18,6 +18,9 @@
  * (quiesce) until it is done, and the driver finds a device that touches none
  * of its memory.  Then the server forgets, on the high-priority thread, for
  * that may close many files; until it has, no request is taken.
+ *
+ * Pause.  Nothing is begun, and whoever asked for it is told when all that was
+ * under way has ended; it must not wait, as it is the loop thread.
  */
 #include <errno.h>
 #include <signal.h>
@@ -31,8 +34,8 @@
 #define QUEUE_MAX 1024u
 #define STACK_LEN (256u << 10)
 #define HIPRIO    0u
-#define NS_PER_MS 1000000
-#define NS_PER_S  1000000000
+#define NS_PER_MS 1000000L
+#define NS_PER_S  1000000000L
 #define SHM_CACHE 0u /* virtio 1.2, 5.11.6.2 */
 
 /* Of struct fuse_in_header, with which every request begins: 5.11.6.1. */
@@ -70,6 +73,8 @@ struct worker {
  * @tend_at:	CLOCK_MONOTONIC
  * @renew:	The server is to forget, when no request is under way
  * @renewing:	It is doing so
+ * @tends:	@cfg.tend is being called
+ * @paused:	Nothing is to be begun
  * @broken:	A worker saw the guest break the rules; for the loop thread
  * @quit:	The threads are to end
  * @jail_error:	Of the first thread that could not be jailed, or 0
@@ -92,6 +97,8 @@ struct virtio_fs {
 	struct timespec tend_at;
 	bool renew;
 	bool renewing;
+	bool tends;
+	bool paused;
 	bool broken;
 	bool quit;
 	int jail_error;
@@ -131,7 +138,19 @@ static unsigned int n_busy(const struct virtio_fs *f)
 static bool may_serve(const struct virtio_fs *f)
 {
 	return f->vd.running && !f->vd.reset_due && !f->broken && !f->renew &&
-	       !f->renewing;
+	       !f->renewing && !f->paused;
+}
+
+static bool is_still(const struct virtio_fs *f)
+{
+	return n_busy(f) == 0 && !f->renewing && !f->tends;
+}
+
+/* Something has ended that a pause may wait for. */
+static void tell_still(struct virtio_fs *f)
+{
+	if (f->paused && is_still(f) && f->cfg.still)
+		f->cfg.still(f->cfg.ctx);
 }
 
 /* The loop thread is the one that may stop the device. */
@@ -232,11 +251,14 @@ static void tend(struct virtio_fs *f)
 
 	/* Who serves a request meanwhile begins anew. */
 	f->tending = false;
+	f->tends = true;
 	unlock(f);
 	more = f->cfg.tend(f->cfg.ctx);
 	lock(f);
+	f->tends = false;
 	if (more)
 		tend_soon(f);
+	tell_still(f);
 }
 
 static void serve(struct virtio_fs *f, struct worker *w, unsigned int qi)
@@ -258,6 +280,7 @@ static void serve(struct virtio_fs *f, struct worker *w, unsigned int qi)
 	/* It may wait for us to begin anew. */
 	if (f->renew)
 		(void)pthread_cond_signal(&f->urgent);
+	tell_still(f);
 }
 
 static void renew(struct virtio_fs *f)
@@ -269,12 +292,13 @@ static void renew(struct virtio_fs *f)
 	lock(f);
 	f->renewing = false;
 	(void)pthread_cond_broadcast(&f->work);
+	tell_still(f);
 }
 
 /* The worker of the high-priority queue has nothing to do but wait. */
 static void rest(struct virtio_fs *f)
 {
-	if (!f->tending)
+	if (!f->tending || f->paused)
 		(void)pthread_cond_wait(&f->urgent, &f->vd.lock);
 	else if (pthread_cond_timedwait(&f->urgent, &f->vd.lock, &f->tend_at) ==
 		 ETIMEDOUT)
@@ -287,7 +311,7 @@ static void step(struct virtio_fs *f, struct worker *w)
 	bool hiprio = w->first == HIPRIO;
 	int qi;
 
-	if (hiprio && f->renew && n_busy(f) == 0) {
+	if (hiprio && f->renew && n_busy(f) == 0 && !f->paused) {
 		renew(f);
 		return;
 	}
@@ -526,6 +550,32 @@ void virtio_fs_free(struct virtio_fs *f)
 	virtio_dev_done(&f->vd);
 	free(f->worker);
 	free(f);
+}
+
+void virtio_fs_pause(struct virtio_fs *f)
+{
+	lock(f);
+	f->paused = true;
+	unlock(f);
+}
+
+bool virtio_fs_is_paused(struct virtio_fs *f)
+{
+	bool paused;
+
+	lock(f);
+	paused = f->paused && is_still(f);
+	unlock(f);
+	return paused;
+}
+
+void virtio_fs_resume(struct virtio_fs *f)
+{
+	lock(f);
+	f->paused = false;
+	(void)pthread_cond_broadcast(&f->work);
+	(void)pthread_cond_broadcast(&f->urgent);
+	unlock(f);
 }
 
 struct virtio_dev *virtio_fs_dev(struct virtio_fs *f)

@@ -17,7 +17,7 @@
 #define VIRTIO_FS_QUEUES_MAX      (VIRTIO_QUEUES_MAX - 1u) /* of requests */
 #define VIRTIO_FS_WORKERS_DEFAULT 4u
 #define VIRTIO_FS_WORKERS_MAX     16u
-#define VIRTIO_FS_TEND_MS         100u
+#define VIRTIO_FS_TEND_MS         100
 
 struct virtio_fs;
 
@@ -36,8 +36,11 @@ struct virtio_fs;
  * @tend:	Called every VIRTIO_FS_TEND_MS after a request was served, until it
  *		returns false; NULL if nothing needs it. Context: the thread of
  *		the high-priority queue, no lock
+ * @still:	After virtio_fs_pause(): nothing is under way any more; may come
+ *		more than once. NULL if nobody pauses. Context: any thread, the
+ *		device's lock is held
  * @jail:	Called by each thread before it does anything. Return: -errno
- * @ctx:	For @serve, @renew and @tend
+ * @ctx:	For @serve, @renew, @tend and @still
  * @dax_base:	Guest physical address of the window that files are mapped into
  * @dax_len:	Its length; 0 for none
  */
@@ -49,6 +52,7 @@ struct virtio_fs_config {
 			const struct iovec *out, unsigned int n_out);
 	void (*renew)(void *ctx);
 	bool (*tend)(void *ctx);
+	void (*still)(void *ctx);
 	int (*jail)(struct err *e);
 	void *ctx;
 	uint64_t dax_base;
@@ -81,6 +85,21 @@ void virtio_fs_stop(struct virtio_fs *f);
 
 /** virtio_fs_free() - After virtio_fs_stop() and the transport; takes NULL */
 void virtio_fs_free(struct virtio_fs *f);
+
+/**
+ * virtio_fs_pause() - Begin no request, and nothing else, until told to go on
+ *
+ * Does not wait for what is under way: @still tells of its end.
+ *
+ * Context: any thread.
+ */
+void virtio_fs_pause(struct virtio_fs *f);
+
+/** virtio_fs_is_paused() - Whether that was asked for and nothing is under way */
+bool virtio_fs_is_paused(struct virtio_fs *f);
+
+/** virtio_fs_resume() - Go on. Context: any thread */
+void virtio_fs_resume(struct virtio_fs *f);
 
 struct virtio_dev *virtio_fs_dev(struct virtio_fs *f);
 
