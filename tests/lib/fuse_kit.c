@@ -547,6 +547,21 @@ void fk_host_move(struct fuse_kit *k, const char *from, const char *to)
 	bug_on(renameat(k->fd, from, k->fd, to) < 0);
 }
 
+void fk_clock_goes_on(struct fuse_kit *k)
+{
+	int fd = openat(k->top_fd, "clock", O_WRONLY | O_CREAT | O_CLOEXEC,
+			0600);
+	struct stat first, st;
+
+	bug_on(fd < 0 || futimens(fd, NULL) < 0 || fstat(fd, &first) < 0);
+	do
+		bug_on(futimens(fd, NULL) < 0 || fstat(fd, &st) < 0);
+	while (st.st_ctim.tv_sec == first.st_ctim.tv_sec &&
+	       st.st_ctim.tv_nsec == first.st_ctim.tv_nsec);
+	base_closep(&fd);
+	bug_on(unlinkat(k->top_fd, "clock", 0) < 0);
+}
+
 const char *fk_host_text(struct fuse_kit *k, const char *path)
 {
 	static char text[4096];

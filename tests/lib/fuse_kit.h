@@ -176,6 +176,9 @@ void fk_host_file(struct fuse_kit *k, const char *path, const char *text);
 void fk_host_dir(struct fuse_kit *k, const char *path);
 void fk_host_move(struct fuse_kit *k, const char *from, const char *to);
 
+/** fk_clock_goes_on() - What is stamped from now on is stamped later */
+void fk_clock_goes_on(struct fuse_kit *k);
+
 /** fk_host_text() - What is in a file; "" if there is none. Static memory */
 const char *fk_host_text(struct fuse_kit *k, const char *path);
 

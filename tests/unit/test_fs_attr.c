@@ -117,6 +117,27 @@ START_TEST(owner_is_the_one_of_the_options)
 }
 END_TEST
 
+START_TEST(chown_to_the_same_owner_is_a_change)
+{
+	struct stat before, st;
+	struct fuse_kit k;
+
+	fk_init(&k, NULL);
+	fk_host_file(&k, "f", "");
+	before = host_stat(&k, "f");
+	fk_clock_goes_on(&k);
+	ck_assert_int_eq(
+		set(&k, fk_at(&k, "f"),
+		    (struct fuse_setattr_in){ .valid = FATTR_UID, .uid = 0 }),
+		0);
+	st = host_stat(&k, "f");
+	ck_assert(st.st_ctim.tv_sec != before.st_ctim.tv_sec ||
+		  st.st_ctim.tv_nsec != before.st_ctim.tv_nsec);
+	ck_assert_int_eq(st.st_mtim.tv_nsec, before.st_mtim.tv_nsec);
+	fk_done(&k);
+}
+END_TEST
+
 START_TEST(owner_of_others_is_as_on_the_host)
 {
 	struct fuse_attr attr;
@@ -454,6 +475,7 @@ END_TEST
 
 CHECK_MAIN("fs_attr", getattr_says_what_the_host_says,
 	   statx_has_the_time_of_birth, owner_is_the_one_of_the_options,
+	   chown_to_the_same_owner_is_a_change,
 	   owner_of_others_is_as_on_the_host,
 	   mode_of_files_folders_and_fifos_changes, times_are_set_kept_and_now,
 	   size_grows_and_shrinks_with_and_without_a_handle,

@@ -189,6 +189,27 @@ START_TEST(owner_and_mode_change_and_setuid_goes)
 }
 END_TEST
 
+START_TEST(chown_to_the_same_owner_is_a_change)
+{
+	const struct fuse_setattr_in in = { .valid = FATTR_UID | FATTR_GID,
+					    .uid = 7,
+					    .gid = 8 };
+	struct fuse_attr before, attr;
+	struct fuse_kit k;
+	uint64_t node;
+
+	start(&k);
+	ck_assert_int_eq(fk_create(&k, ROOT, "f", O_RDWR, 0644), 0);
+	node = k.entry.nodeid;
+	ck_assert_int_eq(fk_setattr(&k, node, &in, &before), 0);
+	fk_clock_goes_on(&k);
+	ck_assert_int_eq(fk_setattr(&k, node, &in, &attr), 0);
+	ck_assert(attr.ctime != before.ctime ||
+		  attr.ctimensec != before.ctimensec);
+	fk_done(&k);
+}
+END_TEST
+
 START_TEST(write_of_others_clears_setuid)
 {
 	struct fuse_write_in in = { .size = 1,
@@ -310,8 +331,13 @@ START_TEST(xattr_of_root_are_kept_under_another_name)
 	ck_assert_int_eq(fk_getxattr(&k, node, "security.capability", 9), 0);
 	ck_assert(fk_body_is(&k, "cap"));
 	/* In whatever order: each once, and ours not at all. */
+	k.uid = 0;
 	ck_assert_int_eq(fk_listxattr(&k, node, 4096), 0);
 	ck_assert_uint_eq(k.len, sizeof(list));
+	/* That there are trusted ones is not for every eye. */
+	k.uid = 1000;
+	ck_assert_int_eq(fk_listxattr(&k, node, 4096), 0);
+	ck_assert_uint_eq(k.len, sizeof("user.a\0security.capability"));
 	ck_assert_int_eq(fk_removexattr(&k, node, "security.capability"), 0);
 	ck_assert_int_eq(fk_getxattr(&k, node, "security.capability", 9),
 			 -ENODATA);
@@ -451,6 +477,7 @@ CHECK_MAIN("fs_mapped", what_is_made_belongs_to_who_made_it,
 	   write_of_others_clears_setuid, setgid_folder_gives_its_group,
 	   file_without_the_attribute_is_what_it_is,
 	   attribute_that_cannot_be_is_an_error,
+	   chown_to_the_same_owner_is_a_change,
 	   xattr_of_root_are_kept_under_another_name,
 	   xattr_of_ours_is_out_of_reach, readdir_knows_types,
 	   links_renames_and_unlinked_files_work_as_ever)

@@ -254,9 +254,11 @@ int fs_op_lseek(struct fs_req *r)
 	if (e < 0)
 		return e;
 	/* Linux asks for these two alone; the position is its own. */
-	if ((in.whence != SEEK_DATA && in.whence != SEEK_HOLE) ||
-	    in.offset > INT64_MAX)
+	if (in.whence != SEEK_DATA && in.whence != SEEK_HOLE)
 		return -EINVAL;
+	/* One below 0, that is: there is neither data nor a hole. */
+	if (in.offset > INT64_MAX)
+		return -ENXIO;
 	e = fs_handle_get(r->s, in.fh, r->h.nodeid, false, &h);
 	if (e)
 		return e;

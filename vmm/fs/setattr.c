@@ -90,6 +90,20 @@ static void wish(const struct fuse_setattr_in *in, struct statx *st)
 		st->stx_gid = in->gid;
 }
 
+/* An owner that was the same before: no attribute changes but the time of it. */
+static int mark_changed(int fd)
+{
+	const unsigned int same = (unsigned int)-1;
+
+	return fchownat(fd, "", same, same, AT_EMPTY_PATH) < 0 ? -errno : 0;
+}
+
+static bool same_attrs(const struct statx *a, const struct statx *b)
+{
+	return a->stx_mode == b->stx_mode && a->stx_uid == b->stx_uid &&
+	       a->stx_gid == b->stx_gid;
+}
+
 static int set_mode_owner(struct fs_server *s, const struct fs_at *at,
 			  const struct fuse_setattr_in *in)
 {
@@ -107,7 +121,7 @@ static int set_mode_owner(struct fs_server *s, const struct fs_at *at,
 		if (changes_owner(in, &old))
 			return -EPERM;
 		if (new.stx_mode == old.stx_mode && !(in->valid & FATTR_MODE))
-			return 0;
+			return in->valid & OWNER ? mark_changed(at->fd) : 0;
 		return chmod_at(s, at, fs_owner_bits(new.stx_mode));
 	}
 	/* A whiteout is a device of the host's, and has no attribute. */
@@ -115,7 +129,11 @@ static int set_mode_owner(struct fs_server *s, const struct fs_at *at,
 		return changes_owner(in, &old) ? -EPERM : 0;
 	if (in->valid & FATTR_MODE && !S_ISLNK(new.stx_mode))
 		r = fs_acl_follow(at->fd, new.stx_mode);
-	return r < 0 ? r : fs_owner_change(s, at->fd, &new);
+	r = r < 0 ? r : fs_owner_change(s, at->fd, &new);
+	/* The host's file system may well see that nothing was to be done. */
+	if (r == 0 && same_attrs(&old, &new))
+		r = mark_changed(at->fd);
+	return r;
 }
 
 int fs_truncate(struct fs_server *s, struct fs_inode *ino, int fd,
