@@ -23,13 +23,13 @@ static atomic_bool armed;
 static pthread_barrier_t about_to;
 
 /* In place of libc's */
-int unlinkat(int dirfd, const char *name, int flags)
+int unlinkat(int fd, const char *name, int flag)
 {
 	if (atomic_load(&armed)) {
 		(void)pthread_barrier_wait(&about_to);
 		(void)pthread_barrier_wait(&about_to);
 	}
-	return (int)syscall(SYS_unlinkat, dirfd, name, flags);
+	return (int)syscall(SYS_unlinkat, fd, name, flag);
 }
 
 /**

@@ -18,7 +18,7 @@
 #include "vmm/fs/quota.h"
 
 #define ROOT FUSE_ROOT_ID
-#define MIB  (1u << 20)
+#define MIB  (1ull << 20)
 
 #define WORKERS 4
 #define NAMES   6

@@ -334,7 +334,6 @@ START_TEST(options_that_cannot_be_are_refused)
 {
 	struct fs_opts o = fk_usual();
 
-	o = fk_usual();
 	o.fds_max = FS_FDS_MIN - 1;
 	expect_refused(o, "descriptors");
 	o.fds_max = FS_FDS_MAX + 1;

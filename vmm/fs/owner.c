@@ -23,7 +23,7 @@ static int get(int fd, struct mapped_stat *ret)
 
 static int see_mapped(int fd, struct statx *st)
 {
-	struct mapped_stat m;
+	struct mapped_stat m = { 0 };
 	int r;
 
 	st->stx_uid = 0;
@@ -60,7 +60,7 @@ int fs_owner_see(const struct fs_server *s, int fd, struct statx *st)
 
 uint32_t fs_owner_type(int fd)
 {
-	struct mapped_stat m;
+	struct mapped_stat m = { 0 };
 	int r = get(fd, &m);
 
 	if (r < 0)

@@ -15,6 +15,19 @@
 
 #define WHO_CAN "ext4, XFS, btrfs and tmpfs can"
 
+static int set_and_remove(int fd, bool ro)
+{
+	/* To look is enough to learn that there can be none. */
+	if (fgetxattr(fd, ATTRIBUTE, NULL, 0) < 0 && errno != ENODATA)
+		return -errno;
+	if (ro)
+		return 0;
+	if (fsetxattr(fd, ATTRIBUTE, "", 0, 0) < 0)
+		return -errno;
+	(void)fremovexattr(fd, ATTRIBUTE);
+	return 0;
+}
+
 static int try_attributes(const struct fs_server *s, struct err *e)
 {
 	auto_fd int fd =
@@ -24,15 +37,7 @@ static int try_attributes(const struct fs_server *s, struct err *e)
 	if (fd < 0)
 		return err_set(e, -errno, "share: cannot open the folder: %s",
 			       strerror(errno));
-	/* To look is enough to learn that there can be none. */
-	if (fgetxattr(fd, ATTRIBUTE, NULL, 0) < 0 && errno != ENODATA)
-		r = -errno;
-	else if (s->o.ro || fsetxattr(fd, ATTRIBUTE, "", 0, 0) == 0)
-		r = 0;
-	else
-		r = -errno;
-	if (r == 0 && !s->o.ro)
-		(void)fremovexattr(fd, ATTRIBUTE);
+	r = set_and_remove(fd, s->o.ro);
 	if (r == -EOPNOTSUPP)
 		return err_set(e, r,
 			       "share: the file system of the folder keeps no "
