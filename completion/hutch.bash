@@ -148,6 +148,18 @@ _hutch() {
 	fs)
 		_hutch_fs "$cmd" "$cur" "$words"
 		;;
+	backup | restore)
+		case $words in
+		0)
+			mapfile -t COMPREPLY < <(compgen -W \
+				"$("$cmd" list -q 2>/dev/null)" -- "$cur")
+			;;
+		2)
+			compopt -o filenames
+			mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+			;;
+		esac
+		;;
 	cp)
 		# A colon parts words for bash: only files here are sure.
 		[ "$words" -le 1 ] || return 0

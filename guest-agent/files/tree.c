@@ -1,8 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* guest-agent/files/tree.c - see ops.h: trees, out of the guest and into it */
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/fs.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 
+#include "common/newfile.h"
+#include "common/rmtree.h"
 #include "common/tree.h"
 #include "guest-agent/files/ops.h"
 
@@ -64,6 +71,80 @@ static int put(struct files *f, const struct tree_place *place, struct err *e)
 	return take_tree(f, t, e);
 }
 
+/**
+ * struct swap - A folder that is to be replaced as a whole
+ * @parent:	Folder that it is in, which is our own then
+ * @temp:	Where the new one is made
+ */
+struct swap {
+	int parent;
+	bool there;
+	char name[WIRE_NAME_MAX + 1];
+	char temp[NEWFILE_TEMP_MAX];
+};
+
+static int swap_find(struct swap *s, const char *path, struct err *e)
+{
+	char real[PATH_MAX + 1];
+	struct stat st;
+
+	if (stat(path, &st) == 0) {
+		s->there = true;
+		if (!S_ISDIR(st.st_mode))
+			return files_fail(e, -ENOTDIR, path);
+		if (!realpath(path, real))
+			return files_fail(e, -errno, path);
+		path = real;
+	} else if (errno != ENOENT) {
+		return files_fail(e, -errno, path);
+	}
+	s->parent = tree_open_parent(path, s->name, e);
+	if (s->parent < 0)
+		return s->parent;
+	newfile_temp_name(s->temp);
+	/* The receiver takes a path: from here it is a short one. */
+	return fchdir(s->parent) < 0 ? files_fail(e, -errno, path) : 0;
+}
+
+/* All of it to the disk, and then one rename. */
+static int swap_in(const struct swap *s, struct err *e)
+{
+	auto_fd int fd =
+		openat(s->parent, s->temp,
+		       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd < 0 || syncfs(fd) < 0)
+		return files_fail(e, -errno, s->name);
+	if (syscall(SYS_renameat2, s->parent, s->temp, s->parent, s->name,
+		    s->there ? RENAME_EXCHANGE : RENAME_NOREPLACE) < 0)
+		return files_fail(e, -errno, s->name);
+	return syncfs(fd) < 0 ? files_fail(e, -errno, s->name) : 0;
+}
+
+static int put_in_place(struct files *f, struct err *e)
+{
+	struct swap s = { .parent = -1 };
+	const struct tree_place place = {
+		.path = s.temp,
+		.base = "",
+		.flags = TREE_ARCHIVE | TREE_SETUID | TREE_DEVICES,
+	};
+	int r = swap_find(&s, f->req.path, e);
+
+	if (r == 0) {
+		r = put(f, &place, e);
+		if (r == 0)
+			r = swap_in(&s, e);
+		/* The new one if that failed, and else the old one. */
+		if (rmtree(s.parent, s.temp) < 0 && r == 0)
+			r = on_note(f, EIO, "the old folder cannot be removed",
+				    e);
+	}
+	if (s.parent >= 0)
+		(void)close(s.parent);
+	return r;
+}
+
 int files_put(struct files *f, struct err *e)
 {
 	uint32_t flags = f->req.flags;
@@ -76,5 +157,6 @@ int files_put(struct files *f, struct err *e)
 				  : 0),
 	};
 
-	return put(f, &place, e);
+	return flags & WIRE_FILE_REPLACE ? put_in_place(f, e)
+					 : put(f, &place, e);
 }

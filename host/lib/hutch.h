@@ -1414,6 +1414,48 @@ HUTCH_API int hutch_fs_put(struct hutch_fs *fs, const char *from,
 			   unsigned int flags, const char *path,
 			   struct hutch_err *e);
 
+/* ---- Backups ---- */
+
+#define HUTCH_SHA256_MAX 65 /* 64 hexadecimal digits and a NUL */
+
+/** struct hutch_backup - What has been written, or read */
+struct hutch_backup {
+	char sha256[HUTCH_SHA256_MAX];
+};
+
+/**
+ * hutch_fs_backup() - Write a folder of the VM, and what is in it, as tar+zstd
+ * @file:	On this host: it is there when it is whole; NULL for @fd
+ * @fd:		Written to, if @file is NULL
+ *
+ * Kept are modes, owners, times, symbolic and hard links, FIFOs and devices;
+ * holes only as far as zeros are little.  What is mounted below is left out.
+ *
+ * Return: 0; 1 if something was left out, of which @note was told; -errno
+ */
+HUTCH_API int hutch_fs_backup(struct hutch_fs *fs, const char *path,
+			      const char *file, int fd,
+			      struct hutch_backup *ret, struct hutch_err *e);
+
+/**
+ * hutch_fs_restore() - Put such a folder into the place of one in the VM
+ * @fd:		Read to its end
+ * @sha256:	What the archive's digest must be; NULL if that is not known
+ *
+ * It is unpacked beside @path, and takes its place at once when the whole
+ * archive has been read and is sound: until then, and if it fails, @path is
+ * as it was.
+ *
+ * Return: 0; 1 if something was left out; -EBADMSG if the archive is damaged
+ *         or none of ours, or its digest another; -EBUSY if something is
+ *         mounted on @path; -errno
+ */
+HUTCH_API int hutch_fs_restore(struct hutch_fs *fs, int fd, const char *sha256,
+			       const char *path, struct hutch_backup *ret,
+			       struct hutch_err *e);
+
+/* ---- Watching ---- */
+
 enum hutch_fs_event_kind {
 	HUTCH_FS_READY = 1, /* the first: nothing is missed from here on */
 	HUTCH_FS_CREATED,

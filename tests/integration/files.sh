@@ -57,6 +57,19 @@ holes 644 1 67108864" "$(head -n 3 "$out")" "files in the VM"
 	is "$(listing tree)" "$(listing back)" "the tree, there and back"
 	at_most 4096 "$(du -k back/holes | cut -f 1)" "a file with holes"
 
+	# A folder as an archive, and back in one rename.
+	expect 0 hutch backup v /data data.tar.zst
+	sum=$(cut -c -64 "$out")
+	is "$(sha256sum data.tar.zst)" "$(cat "$out")" "its digest"
+	expect 0 hutch exec v -- sh -c 'rm -r /data/a && echo x >/data/new'
+	expect 0 hutch restore --sha256 "$sum" v /data data.tar.zst
+	expect 0 hutch cp v:/data again
+	is "$(listing back)" "$(listing again)" "the folder as it was"
+	truncate -s -1 data.tar.zst
+	refused 125 "damaged" hutch restore v /data data.tar.zst
+	expect 0 hutch fs stat v /data/a/b/file
+	chmod -R u+rwx tree back again
+
 	expect 0 hutch fs ls --json v /data/a
 	is '["dangling", "nowhere"]' "$(/usr/bin/python3 -c '
 import json, sys
@@ -72,7 +85,6 @@ print(json.dumps([l["dangling"]["name"], l["dangling"]["target"]]))' \
 	expect 0 hutch fs mv v /data/one /data/x/y/z
 	expect 0 hutch fs rm -r v /data/x
 	refused 1 "/data/x'" hutch fs rm v /data/x
-	chmod -R u+rwx tree back
 
 	# A stream, through both ends, of which nothing piles up anywhere.
 	n=$(size 64 1024)

@@ -156,6 +156,38 @@ START_TEST(fs_watch_prints_a_line_an_event)
 }
 END_TEST
 
+#define DIGEST \
+	"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+
+START_TEST(backup_and_restore_say_the_digest)
+{
+	fake_vm_set(&nothing);
+	ck_assert_int_eq(
+		fake_vm_cli("backup", "web", "/srv", "x.tar.zst", NULL), 0);
+	ck_assert_str_eq(fake_vm_calls(),
+			 "fs web -\nbackup /srv x.tar.zst 1\n");
+	ck_assert_str_eq(fake_vm_out(), DIGEST "  x.tar.zst\n");
+	/* Standard output is the archive then. */
+	ck_assert_int_eq(fake_vm_cli("backup", "web", "/srv", "-", NULL), 0);
+	ck_assert_str_eq(fake_vm_out(), "");
+	ck_assert_int_eq(fake_vm_cli("restore", "--json", "--sha256", DIGEST,
+				     "web", "/srv", "-", NULL),
+			 0);
+	ck_assert_str_eq(fake_vm_calls(),
+			 "fs web -\nrestore 0 " DIGEST " /srv\n");
+	ck_assert_ptr_nonnull(
+		strstr(fake_vm_out(), "\"format\": \"tar+zstd\""));
+	ck_assert_int_eq(
+		fake_vm_cli("restore", "web", "/srv", "/nowhere", NULL), 125);
+	ck_assert_ptr_nonnull(strstr(fake_vm_err(), "'/nowhere': No such"));
+	ck_assert_int_eq(fake_vm_cli("restore", "--sha256", "abc", "web",
+				     "/srv", "-", NULL),
+			 125);
+	ck_assert_ptr_nonnull(strstr(fake_vm_err(), "is no digest"));
+	ck_assert_str_eq(fake_vm_calls(), "");
+}
+END_TEST
+
 START_TEST(wrong_words_are_refused_by_one_sentence)
 {
 	static const struct {
@@ -188,4 +220,5 @@ CHECK_MAIN("cli_files", cp_knows_which_end_is_in_a_vm,
 	   cp_of_a_stream_is_the_bytes_of_a_file,
 	   what_the_vm_refused_is_exit_code_1, fs_ls_shows_what_there_is,
 	   fs_verbs_say_what_they_want, fs_watch_prints_a_line_an_event,
+	   backup_and_restore_say_the_digest,
 	   wrong_words_are_refused_by_one_sentence)

@@ -875,6 +875,140 @@ START_TEST(a_tree_that_is_too_deep_is_refused)
 }
 END_TEST
 
+/* ---- Backups ---- */
+
+/* Back up vm/t to here/a, with what it should look like. */
+static void back_up(struct place *p, struct hutch_backup *b)
+{
+	char line[256];
+
+	ck_assert_msg(hutch_fs_backup(p->fs, at(p, "vm/t"), at(p, "here/a"), -1,
+				      b, &p->v.e) == 0,
+		      "%s", p->v.e.msg);
+	(void)snprintf(line, sizeof(line),
+		       "echo '%s  here/a' | sha256sum -c --quiet", b->sha256);
+	run(line, p->dir);
+}
+
+static int restore(struct place *p, const char *sha256)
+{
+	struct hutch_backup b;
+	int fd = openat(p->fd, "here/a", O_RDONLY | O_CLOEXEC);
+	int r = hutch_fs_restore(p->fs, fd, sha256, at(p, "vm/t"), &b, &p->v.e);
+
+	(void)close(fd);
+	return r;
+}
+
+START_TEST(a_folder_is_restored_as_it_was_backed_up)
+{
+	struct hutch_backup b;
+	struct place p;
+	char t[128], was[128];
+
+	up(&p);
+	make_tree(&p, "vm");
+	run("mkdir -p vm/t/x/$(printf 'l%.0s' $(seq 120))/$(printf 'm%.0s' "
+	    "$(seq 120)) && cp -a vm/t vm/was",
+	    p.dir);
+	back_up(&p, &b);
+	/* Any tar reads it. */
+	run("mkdir out && tar -C out --zstd -xpf here/a && "
+	    "diff -r --no-dereference -x q -x q2 vm/was out && rm -r out",
+	    p.dir);
+	run("rm -r vm/t/a && echo new > vm/t/new", p.dir);
+	ck_assert_msg(restore(&p, b.sha256) == 0, "%s", p.v.e.msg);
+	(void)snprintf(t, sizeof(t), "%s/vm/t", p.dir);
+	(void)snprintf(was, sizeof(was), "%s/vm/was", p.dir);
+	same_trees(&p, was, t, "");
+	ck_assert_int_eq(count(&p, "vm"), 2);
+	ck_assert_int_lt(stat_of(&p, "vm/t/holes").st_blocks, 1024);
+	/* To where there is nothing. */
+	run("rm -rf vm/t", p.dir);
+	ck_assert_msg(restore(&p, NULL) == 0, "%s", p.v.e.msg);
+	same_trees(&p, was, t, "");
+	run("chmod -R u+rwx vm", p.dir);
+	down(&p);
+}
+END_TEST
+
+/* Each does something to the archive; the folder must stay as it was. */
+static const char *const damages[] = {
+	"truncate -s -1 a",
+	"truncate -s 100 a",
+	": > a",
+	"printf x >> a",
+	"printf x | dd of=a bs=1 seek=60 conv=notrunc status=none",
+	"echo text > a",
+	"zstd -qdc a | head -c 1000 | zstd -q > b; mv b a",
+	"(zstd -qdc a; echo more) | zstd -q > b; mv b a",
+	"mkdir z && tar -C z -c --zstd -f a --format=gnu . && rmdir z",
+	"mkdir z && echo x > z/f && tar -c --zstd -f a z/f && rm -r z",
+	"zstd -qdc a | sed 's#\\./d/f#./../f#' | zstd -q > b; mv b a",
+};
+
+START_TEST(a_damaged_archive_changes_nothing)
+{
+	struct hutch_backup b;
+	char wrong[HUTCH_SHA256_MAX];
+	struct place p;
+
+	up(&p);
+	run("mkdir -p vm/t/d && head -c 100000 /dev/urandom > vm/t/d/f", p.dir);
+	back_up(&p, &b);
+	run("cp here/a good && echo kept > vm/t/kept", p.dir);
+	memset(wrong, '0', sizeof(wrong));
+	wrong[sizeof(wrong) - 1] = '\0';
+	want(&p, restore(&p, wrong), -EBADMSG, "not the one it should");
+	for (size_t i = 0; i < ARRAY_LEN(damages); i++) {
+		run("cp good here/a", p.dir);
+		run(damages[i], at(&p, "here"));
+		ck_assert_msg(restore(&p, NULL) == -EBADMSG, "%s: %s",
+			      damages[i], p.v.e.msg);
+		ck_assert_int_eq(hutch_fs_refused(p.fs), 0);
+		ck_assert_str_eq(text_of(&p, "vm/t/kept"), "kept\n");
+	}
+	/* The children go when they see us gone; then nothing is left. */
+	for (int i = 0; count(&p, "vm") != 1; i++) {
+		ck_assert_int_lt(i, 1000);
+		(void)usleep(10000);
+	}
+	run("cp good here/a", p.dir);
+	ck_assert_int_eq(restore(&p, b.sha256), 0);
+	ck_assert_int_eq(count(&p, "vm/t"), 1);
+	down(&p);
+}
+END_TEST
+
+START_TEST(what_cannot_be_restored_or_backed_up_is_refused)
+{
+	struct hutch_backup b;
+	struct place p;
+
+	up(&p);
+	run("mkdir vm/t && echo x > vm/t/f", p.dir);
+	back_up(&p, &b);
+	run("rm -r vm/t && echo x > vm/t", p.dir);
+	want(&p, restore(&p, NULL), -ENOTDIR, "vm/t'");
+	ck_assert_int_eq(hutch_fs_refused(p.fs), 1);
+	want(&p,
+	     hutch_fs_backup(p.fs, at(&p, "vm/t"), at(&p, "here/b"), -1, &b,
+			     &p.v.e),
+	     -ENOTDIR, "only a folder");
+	want(&p,
+	     hutch_fs_backup(p.fs, at(&p, "vm/none"), at(&p, "here/b"), -1, &b,
+			     &p.v.e),
+	     -ENOENT, "none'");
+	want(&p,
+	     hutch_fs_backup(p.fs, at(&p, "vm"), at(&p, "none/b"), -1, &b,
+			     &p.v.e),
+	     -ENOENT, "none/'");
+	ck_assert_int_eq(count(&p, "here"), 1);
+	ck_assert_int_eq(count(&p, "vm"), 1);
+	down(&p);
+}
+END_TEST
+
 /* ---- A guest that lies ---- */
 
 static const struct {
@@ -973,5 +1107,8 @@ CHECK_MAIN("files", a_file_is_written_and_read,
 	   an_archive_keeps_owners_and_attributes,
 	   what_cannot_be_copied_is_told, files_of_proc_are_copied_to_their_end,
 	   a_tree_that_is_too_deep_is_refused,
+	   a_folder_is_restored_as_it_was_backed_up,
+	   a_damaged_archive_changes_nothing,
+	   what_cannot_be_restored_or_backed_up_is_refused,
 	   a_lie_is_refused_and_leads_nowhere,
 	   a_guest_makes_no_setuid_file_here)
