@@ -3,7 +3,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -42,15 +41,10 @@ static bool at_root(const struct walk *w)
 	return w->n == 0;
 }
 
-static PRINTF(4, 5) int note(struct walk *w, int code, struct err *e,
-			     const char *fmt, ...)
+static int note(struct walk *w, int code, const char *why, struct err *e)
 {
-	char text[ERR_MSG_MAX], path[TREEPATH_SHOW_MAX], why[72];
-	va_list ap;
+	char text[ERR_MSG_MAX], path[TREEPATH_SHOW_MAX];
 
-	va_start(ap, fmt);
-	(void)vsnprintf(why, sizeof(why), fmt, ap);
-	va_end(ap);
 	treepath_show(&w->path, path);
 	if (code && at_root(w))
 		return err_set(e, -code, "'%s': %s", path, why);
@@ -63,7 +57,7 @@ static int cannot(struct walk *w, int code, struct err *e)
 {
 	if (code == -ENOENT && !at_root(w))
 		return 0;
-	return note(w, -code, e, "%s", strerror(-code));
+	return note(w, -code, strerror(-code), e);
 }
 
 static int send_head(struct walk *w, struct wr *wr, struct err *e)
@@ -186,15 +180,19 @@ static int send_file(struct walk *w, int fd, uint64_t size, struct err *e)
 	struct reading f = { .fd = fd,
 			     .size = size,
 			     .limit = size ? size : TREE_UNSIZED_MAX };
+	char why[72];
 	int broken = 0;
 	int r = send_bytes(w, &f, &broken, e);
 
 	if (r == 0 && broken)
-		r = note(w, -broken, e, "%s", strerror(-broken));
-	else if (r == 0 && f.at < size)
-		r = note(w, EBUSY, e,
-			 "it became shorter while it was read, %llu bytes",
-			 (unsigned long long)f.at);
+		r = note(w, -broken, strerror(-broken), e);
+	if (r == 0 && !broken && f.at < size) {
+		(void)snprintf(why, sizeof(why),
+			       "it became shorter while it was read, %llu "
+			       "bytes",
+			       (unsigned long long)f.at);
+		r = note(w, EBUSY, why, e);
+	}
 	if (r == 0)
 		r = send_xattrs(w, fd, e);
 	return r < 0 ? r : send_end(w, f.at, broken ? WIRE_END_BROKEN : 0, e);
@@ -221,7 +219,7 @@ static int number(struct walk *w, const struct stat *st, struct msg_entry *m,
 	return r;
 }
 
-static int visit_file(struct walk *w, int dirfd, const char *name, int follow,
+static int visit_file(struct walk *w, int dirfd, const char *name, bool follow,
 		      struct err *e)
 {
 	auto_fd int fd =
@@ -235,7 +233,7 @@ static int visit_file(struct walk *w, int dirfd, const char *name, int follow,
 	if (fstat(fd, &st) < 0)
 		return cannot(w, -errno, e);
 	if (!S_ISREG(st.st_mode))
-		return note(w, EBUSY, e, "it has just been replaced");
+		return note(w, EBUSY, "it has just been replaced", e);
 	fileinfo_of(&st, &m);
 	m.name = at_root(w) ? "" : name;
 	r = number(w, &st, &m, e);
@@ -278,7 +276,7 @@ static int enter(struct walk *w, int fd, struct err *e)
 	return 0;
 }
 
-static int visit_dir(struct walk *w, int dirfd, const char *name, int follow,
+static int visit_dir(struct walk *w, int dirfd, const char *name, bool follow,
 		     struct err *e)
 {
 	auto_fd int fd =
@@ -311,8 +309,8 @@ static int visit_other(struct walk *w, int dirfd, const char *name,
 	fileinfo_of(st, &m);
 	m.name = at_root(w) ? "" : name;
 	if (m.kind == WIRE_KIND_SOCKET)
-		return note(w, at_root(w) ? EOPNOTSUPP : 0, e,
-			    "a socket is not copied");
+		return note(w, at_root(w) ? EOPNOTSUPP : 0,
+			    "a socket is not copied", e);
 	if (m.kind == WIRE_KIND_SYMLINK) {
 		r = fileinfo_target(dirfd, name, w->target);
 		if (r < 0)
@@ -325,7 +323,7 @@ static int visit_other(struct walk *w, int dirfd, const char *name,
 	return r < 0 ? r : send_entry(w, &m, e);
 }
 
-static int visit(struct walk *w, int dirfd, const char *name, int follow,
+static int visit(struct walk *w, int dirfd, const char *name, bool follow,
 		 struct err *e)
 {
 	struct stat st;
@@ -353,13 +351,13 @@ static int step(struct walk *w, struct err *e)
 		return 0; /* the dots */
 	if (de) {
 		treepath_push(&w->path, de->d_name);
-		r = visit(w, dirfd(dir), de->d_name, 0, e);
+		r = visit(w, dirfd(dir), de->d_name, false, e);
 		if (w->n == depth)
 			treepath_pop(&w->path);
 		return r;
 	}
 	if (errno)
-		r = note(w, errno, e, "%s", strerror(errno));
+		r = note(w, errno, strerror(errno), e);
 	if (r == 0)
 		r = send_up(w, dirfd(dir), e);
 	(void)closedir(dir);
@@ -379,7 +377,7 @@ int tree_send(const char *path, unsigned int flags,
 	w->sink = sink;
 	w->flags = flags;
 	treepath_init(&w->path, path);
-	r = visit(w, AT_FDCWD, path, flags & TREE_FOLLOW, e);
+	r = visit(w, AT_FDCWD, path, (flags & TREE_FOLLOW) != 0, e);
 	while (r == 0 && w->n)
 		r = step(w, e);
 	while (w->n)

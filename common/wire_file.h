@@ -238,7 +238,7 @@ bool wire_name_ok(const char *s);
 /* Frames of the largest size, for buffers. */
 #define WIRE_FILE_FRAME_MAX                                             \
 	(WIRE_HDR_LEN + sizeof(struct wire_file) + 15 + WIRE_USER_MAX + \
-	 2 * WIRE_PATH_MAX)
+	 2ul * WIRE_PATH_MAX)
 #define WIRE_ENTRY_FRAME_MAX                                             \
 	(WIRE_HDR_LEN + sizeof(struct wire_entry) + 10 + WIRE_NAME_MAX + \
 	 WIRE_PATH_MAX)

@@ -29,14 +29,21 @@ static char kind_letter(enum hutch_file_kind kind)
 {
 	static const char letters[] = "?-dlpscb";
 
-	return (size_t)kind < sizeof(letters) - 1 ? letters[kind] : '?';
+	if ((size_t)kind >= sizeof(letters) - 1)
+		return '?';
+	return letters[kind];
 }
 
 static char exec_letter(unsigned int bits, int special, char set, char unset)
 {
+	if (!(bits & 1)) {
+		if (special)
+			return unset;
+		return '-';
+	}
 	if (special)
-		return bits & 1 ? set : unset;
-	return bits & 1 ? 'x' : '-';
+		return set;
+	return 'x';
 }
 
 /* "drwxr-xr-x" */

@@ -11,7 +11,7 @@
 #define FILES_LOOK_EVERY 16u
 
 /* Waits to be sent before more is read from where it comes. */
-#define FILES_QUEUE_MAX (4u * WIRE_DATA_MAX)
+#define FILES_QUEUE_MAX (4ul * WIRE_DATA_MAX)
 
 /**
  * struct hutch_fs - See hutch.h

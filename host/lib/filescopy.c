@@ -88,7 +88,7 @@ int hutch_fs_get(struct hutch_fs *fs, const char *path, unsigned int flags,
 		.path = path,
 	};
 	struct tree_place place = { .path = to };
-	struct source src;
+	struct source src = { .base = "" };
 	int r = files_check_flags(flags, HUTCH_FS_FOLLOW | HUTCH_FS_ARCHIVE,
 				  err_of(e));
 
@@ -132,7 +132,7 @@ int hutch_fs_put(struct hutch_fs *fs, const char *from, unsigned int flags,
 		.flags = flags & HUTCH_FS_ARCHIVE ? WIRE_FILE_ARCHIVE : 0,
 		.path = path,
 	};
-	struct source src;
+	struct source src = { .base = "" };
 	int r = files_check_flags(flags, HUTCH_FS_FOLLOW | HUTCH_FS_ARCHIVE,
 				  err_of(e));
 

@@ -454,7 +454,7 @@ static int finish(struct input *i, struct err *e)
 
 static int read_all(struct input *i, struct err *e)
 {
-	uint8_t head[TARBALL_BLOCK];
+	uint8_t head[TARBALL_BLOCK] = { 0 };
 	int r;
 
 	while ((r = take(i, head, sizeof(head), e)) == 0) {

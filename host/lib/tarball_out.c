@@ -247,7 +247,9 @@ static char type_of(enum wire_file_kind kind)
 		[WIRE_KIND_LINK] = '1'
 	};
 
-	return (size_t)kind < sizeof(types) ? types[kind] : 0;
+	if ((size_t)kind >= sizeof(types))
+		return '\0';
+	return types[kind];
 }
 
 static int put_entry(struct tarball_out *t, const struct msg_entry *m,
