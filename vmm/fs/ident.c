@@ -12,6 +12,9 @@
 #define AT_HANDLE_FID 0x200
 #endif
 
+/* Linux' own for file systems that have none: i_ino and i_generation. */
+#define TYPE_INO64_GEN 0x81
+
 /* No file system's: those are small and positive. */
 #define TYPE_STAT (-1)
 
@@ -55,10 +58,33 @@ static int by_handle(int fd, const char *name, int flags, struct fs_ident *ret,
 	return 0;
 }
 
+/*
+ * On an overlay the numbers of folders, and of files of each layer, are counted
+ * apart, and are told apart by st_dev.  The time of birth is no help: it becomes
+ * another when a file is copied up.
+ */
+static int add_device(int fd, const char *name, struct fs_ident *i)
+{
+	struct statx st = { 0 };
+	uint64_t w[2];
+
+	if (i->len > FS_IDENT_MAX - sizeof(w))
+		return -EOVERFLOW;
+	if (statx(fd, name,
+		  AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT,
+		  STATX_INO, &st) < 0)
+		return -errno;
+	w[0] = (uint64_t)st.stx_dev_major << 32 | st.stx_dev_minor;
+	w[1] = st.stx_ino;
+	memcpy(i->bytes + i->len, w, sizeof(w));
+	i->len += sizeof(w);
+	return 0;
+}
+
 int fs_ident_probe(struct fs_server *s, int fd)
 {
 	static const int tries[] = { 0, AT_HANDLE_FID };
-	struct fs_ident ident;
+	struct fs_ident ident = { 0 };
 	int r = -EOPNOTSUPP;
 
 	for (size_t i = 0; i < ARRAY_LEN(tries) && r < 0; i++) {
@@ -66,6 +92,8 @@ int fs_ident_probe(struct fs_server *s, int fd)
 		r = by_handle(fd, "", tries[i], &ident, &s->root_mount);
 	}
 	s->ident_stat = r < 0;
+	s->ident_device = r == 0 && s->ident_flags == AT_HANDLE_FID &&
+			  ident.type == TYPE_INO64_GEN;
 	return s->ident_stat ? by_stat(fd, "", &ident, &s->root_mount) : 0;
 }
 
@@ -78,6 +106,8 @@ int fs_ident_get(const struct fs_server *s, int fd, const char *name,
 		r = by_stat(fd, name, ret, &mount);
 	else
 		r = by_handle(fd, name, s->ident_flags, ret, &mount);
+	if (r == 0 && s->ident_device)
+		r = add_device(fd, name, ret);
 	if (r < 0)
 		return r;
 	return mount == s->root_mount ? 0 : -EXDEV;

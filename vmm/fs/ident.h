@@ -4,7 +4,8 @@
  *
  * The bytes of its file handle, which a file system gives out once and not
  * again to a later file in the same place on the disk; where it has none, the
- * device, the number of the inode and the time of its birth.
+ * device, the number of the inode and the time of its birth.  A handle that is
+ * no more than a number has the device added.
  */
 #ifndef HUTCH_VMM_FS_IDENT_H
 #define HUTCH_VMM_FS_IDENT_H

@@ -28,6 +28,7 @@ struct fs_inode;
  * @self_fd:	/proc/self/fd, to give a name to what is open; -1 if there is none
  * @root_mount:	Mount that the folder is in; what is in another is out of reach
  * @ident_stat:	The file system has no file handles: identity is from statx()
+ * @ident_device: Its handles are numbers of inodes that may not be all there is
  * @ident_flags: For name_to_handle_at()
  * @uid:	The host user, to whom new files belong
  * @gid:	His group
@@ -61,6 +62,7 @@ struct fs_server {
 	int self_fd;
 	int root_mount;
 	bool ident_stat;
+	bool ident_device;
 	int ident_flags;
 	uint32_t uid;
 	uint32_t gid;
