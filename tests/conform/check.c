@@ -61,8 +61,7 @@ void must_eq(int64_t want, int64_t got, const char *what, const char *file,
 		       what, want, (uint64_t)want, got, (uint64_t)got);
 }
 
-void must_be(bool cond, const char *what, const char *file, int line)
+void is_false(const char *what, const char *file, int line)
 {
-	if (!cond)
-		not_so(file, line, "not so: %s", what);
+	not_so(file, line, "not so: %s", what);
 }

@@ -97,13 +97,14 @@ struct rules {
 #define fails(err, call) must_fail((err), (call), #call, __FILE__, __LINE__)
 #define eq(want, got) \
 	must_eq((int64_t)(want), (int64_t)(got), #got, __FILE__, __LINE__)
-#define so(cond) must_be((cond), #cond, __FILE__, __LINE__)
+#define so(cond) ((cond) ? (void)0 : is_false(#cond, __FILE__, __LINE__))
 
 int must_ok(long r, const char *what, const char *file, int line);
 void must_fail(int err, long r, const char *what, const char *file, int line);
 void must_eq(int64_t want, int64_t got, const char *what, const char *file,
 	     int line);
-void must_be(bool cond, const char *what, const char *file, int line);
+__attribute__((noreturn)) void is_false(const char *what, const char *file,
+					int line);
 
 /* ---- How it is arranged ---- */
 
@@ -175,6 +176,9 @@ unsigned int stamps(const struct stat *before, const struct stat *after);
 const char *long_name(char buf[NAME_LEN + 1], size_t n);
 /** long_path() - @name with so many "./" before it that it has @n bytes */
 const char *long_path(char buf[LONG_PATH], size_t n, const char *name);
+
+/** nowhere() - An address that nothing can be read from or written to */
+void *nowhere(void);
 
 /** make_ro() - Have the folder read-only, by a mount that only we see */
 void make_ro(const char *dir);

@@ -163,7 +163,7 @@ int main(int argc, char **argv)
 	if (pid < 0)
 		die("fork");
 	if (pid == 0)
-		return run_server(&v, &o, (uid_t)atoi(argv[2]));
+		return run_server(&v, &o, (uid_t)strtoul(argv[2], NULL, 10));
 	/* Or the end of the server would not be that of the mount. */
 	(void)close(v.fd);
 	code = run_command(argv + 5);

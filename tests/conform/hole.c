@@ -4,7 +4,7 @@
 
 #include "tests/conform/conform.h"
 
-#define MIB (1 << 20)
+#define MIB ((off_t)1 << 20)
 
 /* "island" at 1 MiB of 2 MiB. */
 static int sparse(void)
@@ -166,17 +166,16 @@ static void what_makes_no_sense(void)
 
 static void islands_in_ten_gib(void)
 {
-	static const off_t at[] = { 0, (off_t)5000 * MIB + 123,
-				    (off_t)10240 * MIB - 6 };
+	static const off_t at[] = { 0, 5000 * MIB + 123, 10240 * MIB - 6 };
 	int fd = open_file("f", O_RDWR | O_CREAT);
 
 	for (unsigned int i = 0; i < ARRAY_LEN(at); i++)
 		write_text(fd, "island", at[i]);
-	eq((off_t)10240 * MIB, stat_fd(fd).st_size);
+	eq(10240 * MIB, stat_fd(fd).st_size);
 	so(stat_fd(fd).st_blocks < 1024);
 	for (unsigned int i = 0; i < ARRAY_LEN(at); i++)
 		has_text(fd, "island", at[i]);
-	is_zero(fd, (off_t)3000 * MIB, (off_t)3000 * MIB + 4096);
+	is_zero(fd, 3000 * MIB, 3000 * MIB + 4096);
 }
 
 static const struct rule hole_rules[] = {

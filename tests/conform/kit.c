@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
@@ -201,13 +202,23 @@ const char *long_path(char buf[LONG_PATH], size_t n, const char *name)
 	size_t len = strlen(name), at = 0;
 
 	so(n < LONG_PATH && len < n);
-	for (; at + 2 + len <= n; at += 2)
-		memcpy(buf + at, "./", 2);
+	for (; at + 2 + len <= n; at += 2) {
+		buf[at] = '.';
+		buf[at + 1] = '/';
+	}
 	if (at + len < n)
 		buf[at++] = '/';
 	memcpy(buf + at, name, len + 1);
-	so(at == 0 || buf[0] == '.');
 	return buf;
+}
+
+void *nowhere(void)
+{
+	void *p =
+		mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	so(p != MAP_FAILED);
+	return p;
 }
 
 /* Mounts of this process alone, that end with it. */

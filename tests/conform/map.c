@@ -17,6 +17,12 @@ static char *map(int fd, int prot, int flags)
 	return p;
 }
 
+static void put(char *to, const char *text)
+{
+	while (*text)
+		*to++ = *text++;
+}
+
 static int long_file(void)
 {
 	int fd = open_file("f", O_RDWR | O_CREAT);
@@ -44,8 +50,8 @@ static void map_is_seen_by_read(void)
 	int fd = long_file();
 	char *p = map(fd, PROT_READ | PROT_WRITE, MAP_SHARED);
 
-	memcpy(p, "FIRST", 5);
-	memcpy(p + 4096, "SECOND", 6);
+	put(p, "FIRST");
+	put(p + 4096, "SECOND");
 	has_text(fd, "FIRST", 0);
 	has_text(open_file("f", O_RDONLY), "SECOND", 4096);
 }
@@ -56,7 +62,7 @@ static void two_maps_are_one(void)
 	char *p = map(fd, PROT_READ | PROT_WRITE, MAP_SHARED);
 	char *q = map(open_file("f", O_RDONLY), PROT_READ, MAP_SHARED);
 
-	memcpy(p + 4090, "across pages", 12);
+	put(p + 4090, "across pages");
 	so(memcmp(q + 4090, "across pages", 12) == 0);
 }
 
@@ -70,7 +76,7 @@ static void between_processes(void)
 		char *q = map(open_file("f", O_RDWR), PROT_READ | PROT_WRITE,
 			      MAP_SHARED);
 
-		memcpy(q, "child", 5);
+		put(q, "child");
 		leave();
 	}
 	joined(pid);
@@ -82,7 +88,7 @@ static void what_was_synced_is_there(void)
 	int fd = long_file();
 	char *p = map(fd, PROT_READ | PROT_WRITE, MAP_SHARED);
 
-	memcpy(p, "mapped", 6);
+	put(p, "mapped");
 	ok(msync(p, LEN, MS_SYNC));
 	ok(munmap(p, LEN));
 	ok(close(fd));
@@ -97,7 +103,7 @@ static void without_sync_too(void)
 	int fd = long_file();
 	char *p = map(fd, PROT_READ | PROT_WRITE, MAP_SHARED);
 
-	memcpy(p, "mapped", 6);
+	put(p, "mapped");
 	ok(munmap(p, LEN));
 	ok(close(fd));
 	has_text(open_file("f", O_RDONLY), "mapped", 0);
@@ -121,7 +127,7 @@ static void private_is_private(void)
 	int fd = long_file();
 	char *p = map(fd, PROT_READ | PROT_WRITE, MAP_PRIVATE);
 
-	memcpy(p, "FIRST", 5);
+	put(p, "FIRST");
 	has_text(fd, "first", 0);
 	write_text(fd, "SECOND", 4096);
 	so(memcmp(p, "FIRST", 5) == 0);
@@ -206,7 +212,7 @@ static void outlives_its_name(void)
 
 	ok(close(fd));
 	ok(unlink("f"));
-	memcpy(p, "still", 5);
+	put(p, "still");
 	so(memcmp(p + 4096, "second", 6) == 0);
 	so(memcmp(p, "still", 5) == 0);
 }
@@ -219,7 +225,7 @@ static void into_a_hole(void)
 	ok(ftruncate(fd, LEN));
 	p = map(fd, PROT_READ | PROT_WRITE, MAP_SHARED);
 	so(p[5000] == 0);
-	memcpy(p + 5000, "island", 6);
+	put(p + 5000, "island");
 	has_text(fd, "island", 5000);
 }
 

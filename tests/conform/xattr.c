@@ -9,24 +9,24 @@
 #define ACCESS  "system.posix_acl_access"
 #define DEFAULT "system.posix_acl_default"
 
-static int set(const char *name, const char *attr, const char *value)
+static int set(const char *path, const char *attr, const char *value)
 {
-	return setxattr(name, attr, value, strlen(value), 0);
+	return setxattr(path, attr, value, strlen(value), 0);
 }
 
-static void has(const char *name, const char *attr, const char *value)
+static void has(const char *path, const char *attr, const char *value)
 {
 	size_t len = strlen(value);
 	char buf[64];
 
-	eq(len, getxattr(name, attr, buf, sizeof(buf)));
+	eq(len, getxattr(path, attr, buf, sizeof(buf)));
 	so(memcmp(buf, value, len) == 0);
 }
 
-static bool listed(const char *name, const char *attr)
+static bool listed(const char *path, const char *attr)
 {
 	char buf[4096];
-	ssize_t len = listxattr(name, buf, sizeof(buf));
+	ssize_t len = listxattr(path, buf, sizeof(buf));
 
 	so(len >= 0);
 	for (ssize_t at = 0; at < len; at += (ssize_t)strlen(buf + at) + 1)
