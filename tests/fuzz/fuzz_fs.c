@@ -4,7 +4,10 @@
  *
  * Byte 0: bit 0 read-only, bit 1 mapped, bits 2 and 3 how it caches (both, and
  * mapped: a quota), bit 4 no INIT before the rest, bits 5 to 7 how the pieces
- * are cut.  Then records of 8 bytes and what follows:
+ * are cut.  If it has all of bits 0 and 4 to 7, the next byte is in its place, and
+ * there is a window for files to be mapped into, of as many slots as the bits 0
+ * to 1 of the byte after it say, which is for large files alone if it has bit 7.
+ * Then records of 8 bytes and what follows:
  *
  *	operation	FUSE's opcode; from 200 on, something the host does
  *	node		0 the root, 255 none that is known, else one of those
@@ -17,6 +20,7 @@
  * In the end nothing beside the folder has changed, and all is closed.
  */
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -28,10 +32,13 @@
 #include "common/rd.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/lib/fuse_kit.h"
+#include "tests/lib/fuse_window.h"
 #include "vmm/fs/quota.h"
 
 #define RECORDS_MAX 64
 #define KNOWN_MAX   32
+
+#define WITH_WINDOW 0xf1u
 
 /* No file of the scratch folder gets larger, whatever is asked for. */
 #define FILE_MAX (1u << 20)
@@ -60,6 +67,8 @@ struct record {
 
 struct state {
 	struct fuse_kit k;
+	struct fuse_window w;
+	bool maps;
 	uint64_t nodes[KNOWN_MAX];
 	unsigned int n_nodes;
 	uint64_t handles[KNOWN_MAX];
@@ -159,6 +168,16 @@ static void ask(struct state *st, const struct record *rec, const uint8_t *arg,
 	free(buf);
 }
 
+static void resize(int dir, off_t size)
+{
+	int fd = openat(dir, "file",
+			O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+	if (fd >= 0)
+		(void)!ftruncate(fd, size);
+	base_closep(&fd);
+}
+
 /* What a host does to its folder meanwhile; it need not work. */
 static void host(struct state *st, unsigned int what)
 {
@@ -186,6 +205,16 @@ static void host(struct state *st, unsigned int what)
 		break;
 	case 6:
 		(void)!symlinkat("../secret", fd, "file");
+		break;
+	case 8:
+		resize(fd, 0);
+		break;
+	case 9:
+		resize(fd, FILE_MAX);
+		break;
+	case 10:
+		if (st->maps)
+			(void)window_tend(&st->w.w);
 		break;
 	default:
 		(void)renameat(fd, "file", fd, "file2");
@@ -227,7 +256,18 @@ static void limits(void)
 	bug_on(setrlimit(RLIMIT_FSIZE, &rl) < 0);
 }
 
-static void begin(struct state *st, uint8_t how)
+/* Every page of it is memory of the guest, or EFAULT: never our end. */
+static void look_at_window(const struct state *st)
+{
+	for (uint64_t off = 0; off < st->w.w.len; off += WINDOW_SLOT / 4) {
+		int c = fw_byte(&st->w, off);
+
+		bug_on(c < 0 && c != -EFAULT);
+		bug_on(fw_put(&st->w, off, "w") < 0 && c >= 0);
+	}
+}
+
+static void begin(struct state *st, uint8_t how, const uint8_t *window)
 {
 	static const size_t pieces[] = { 0, 1, 3, 8, 16, 39, 40, 4096 };
 	struct fs_opts o = fk_usual();
@@ -240,7 +280,11 @@ static void begin(struct state *st, uint8_t how)
 		o.quota_bytes = FS_QUOTA_MIN;
 		o.quota_inodes = QUOTA_INODES;
 	}
-	*st = (struct state){ 0 };
+	*st = (struct state){ .maps = window != NULL };
+	if (window) {
+		o.dax = *window & 0x80 ? FS_DAX_INODE : FS_DAX_ALWAYS;
+		fw_init(&st->w, 1 + (*window & 3), &o);
+	}
 	fk_scratch(&st->k);
 	populate(&st->k);
 	fk_serve(&st->k, &o);
@@ -266,14 +310,20 @@ static void check_count(const struct state *st, const struct fs_stats *stats)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	struct rd rd = rd_init(data, len);
-	const uint8_t *how = rd_bytes(&rd, 1);
+	const uint8_t *how = rd_bytes(&rd, 1), *window = NULL;
 	struct state st;
 	struct fs_stats stats;
 
+	if (how && *how == WITH_WINDOW) {
+		how = rd_bytes(&rd, 1);
+		window = rd_bytes(&rd, 1);
+		if (!window)
+			return 0;
+	}
 	if (!how)
 		return 0;
 	limits();
-	begin(&st, *how);
+	begin(&st, *how, window);
 	for (int i = 0; i < RECORDS_MAX; i++) {
 		const struct record *rec = rd_bytes(&rd, sizeof(*rec));
 		const uint8_t *arg;
@@ -291,11 +341,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		fs_server_stats(st.k.s, &stats);
 		bug_on(stats.n_fds > FS_FDS_MIN);
 	}
+	if (st.maps)
+		look_at_window(&st);
 	check_outside(&st.k);
 	fs_server_reset(st.k.s);
 	fs_server_stats(st.k.s, &stats);
 	bug_on(stats.n_inodes != 1 || stats.n_handles);
+	bug_on(st.maps && st.w.w.n_mapped);
 	check_count(&st, &stats);
 	fk_done(&st.k);
+	if (st.maps)
+		fw_done(&st.w);
 	return 0;
 }
