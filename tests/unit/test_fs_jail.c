@@ -18,6 +18,7 @@
 
 #include "tests/lib/check_main.h"
 #include "tests/lib/fuse_kit.h"
+#include "tests/lib/fuse_window.h"
 #include "vmm/jail/jail.h"
 
 #define ROOT FUSE_ROOT_ID
@@ -70,6 +71,37 @@ static int files(struct fuse_kit *k)
 	node = k->entry.nodeid;
 	NEED(fk_link(k, node, ROOT, "t") == 0);
 	NEED(fk_release(k, node, k->fh) == 0);
+	return 0;
+}
+
+static int mappings(struct fuse_kit *k, struct fuse_window *w)
+{
+	struct fuse_setupmapping_in in = {
+		.fh = UINT64_MAX,
+		.len = WINDOW_SLOT,
+		.flags = FUSE_SETUPMAPPING_FLAG_READ
+	};
+	struct {
+		struct fuse_removemapping_in head;
+		struct fuse_removemapping_one one;
+	} __attribute__((packed)) rm = { { 1 }, { 0, WINDOW_SLOT } };
+	struct fuse_setattr_in size = { .valid = FATTR_SIZE, .size = 100000 };
+	struct fuse_attr a;
+	uint64_t node;
+
+	NEED(fk_create(k, ROOT, "mapped", O_RDWR, 0640) == 0);
+	node = k->entry.nodeid;
+	NEED(fk_setattr(k, node, &size, &a) == 0);
+	NEED(op(k, FUSE_SETUPMAPPING, node, &in, sizeof(in)) == 0);
+	in.flags |= FUSE_SETUPMAPPING_FLAG_WRITE;
+	NEED(op(k, FUSE_SETUPMAPPING, node, &in, sizeof(in)) == 0);
+	in.fh = k->fh;
+	in.moffset = WINDOW_SLOT;
+	NEED(op(k, FUSE_SETUPMAPPING, node, &in, sizeof(in)) == 0);
+	NEED(window_tend(&w->w));
+	NEED(fk_write(k, node, k->fh, 200000, "grown", 5) == 5);
+	NEED(fw_has(w, WINDOW_SLOT + 200000, "grown"));
+	NEED(op(k, FUSE_REMOVEMAPPING, node, &rm, sizeof(rm)) == 0);
 	return 0;
 }
 
@@ -140,6 +172,7 @@ static int link_opened(struct fuse_kit *k, uint64_t node)
 
 struct cell {
 	struct fuse_kit k;
+	struct fuse_window w;
 	pthread_barrier_t done;
 	pthread_mutex_t never;
 	uint64_t opened;
@@ -155,6 +188,7 @@ static void *jailed(void *arg)
 	line = line ? line : files(&c->k);
 	line = line ? line : attributes(&c->k);
 	line = line ? line : names(&c->k);
+	line = line ? line : mappings(&c->k, &c->w);
 	line = line ? line : link_opened(&c->k, c->opened);
 	c->line = line;
 	(void)pthread_barrier_wait(&c->done);
@@ -182,6 +216,8 @@ static void child(enum fs_owner owner, bool user)
 	if (user)
 		become_user();
 	o.owner = owner;
+	o.dax = FS_DAX_ALWAYS;
+	fw_init(&c.w, 2, &o);
 	fk_init(&c.k, &o);
 	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	bug_on(pthread_barrier_init(&c.done, NULL, 2) != 0);
@@ -195,6 +231,7 @@ static void child(enum fs_owner owner, bool user)
 	if (c.line)
 		(void)fprintf(stderr, "line %d went wrong\n", c.line);
 	fk_done(&c.k);
+	fw_done(&c.w);
 	_exit(c.line ? 1 : 0);
 }
 
