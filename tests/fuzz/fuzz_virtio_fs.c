@@ -4,19 +4,25 @@
  *
  * Records of an action and its few bytes; see act().  The device's own threads
  * serve, and after each record they have come to rest: what they were handed
- * lies in guest memory, and no more was given back than had been offered.
+ * lies in guest memory, and no more was given back than had been offered.  Some
+ * of that memory is a window, with a file in it that ends after a page.
  */
+#include <errno.h>
 #include <sched.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "common/rd.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/lib/fake_guest.h"
+#include "vmm/core/window.h"
 #include "vmm/virtio/fs.h"
 
 #define QUEUE      8u
 #define RAM_LEN    0x40000u
 #define HEADER     40u
+#define WINDOW     0x100000000u
+#define FILE_LEN   4096u
 #define DESCS      4u /* of a chain, at most */
 #define REG_SEL    0x030u
 #define REG_READY  0x044u
@@ -39,6 +45,7 @@ struct world {
 	struct irq irq;
 	struct loop loop;
 	struct virtio_fs *f;
+	struct window window;
 	unsigned int offered[FG_QUEUES];
 };
 
@@ -50,12 +57,25 @@ static size_t look(const struct world *w, const struct iovec *v, unsigned int n)
 		uintptr_t at = (uintptr_t)v[i].iov_base;
 
 		bug_on(v[i].iov_len == 0);
+		sum += v[i].iov_len;
+		if (gmem_in_window(&w->g.mem, v[i].iov_base)) {
+			bug_on(at - (uintptr_t)w->window.hva >
+			       w->window.len - v[i].iov_len);
+			continue;
+		}
 		bug_on(at < (uintptr_t)w->g.ram);
 		bug_on(v[i].iov_len > RAM_LEN);
 		bug_on(at - (uintptr_t)w->g.ram > RAM_LEN - v[i].iov_len);
-		sum += v[i].iov_len;
 	}
 	return sum;
+}
+
+/* There, or EFAULT. */
+static void touch(struct world *w, void *dst, const void *src)
+{
+	int r = gmem_copy(&w->g.mem, dst, src, 1);
+
+	bug_on(r < 0 && r != -EFAULT);
 }
 
 static size_t serve(void *ctx, const struct iovec *in, unsigned int n_in,
@@ -63,11 +83,14 @@ static size_t serve(void *ctx, const struct iovec *in, unsigned int n_in,
 {
 	struct world *w = ctx;
 	size_t room = look(w, out, n_out);
+	uint8_t c = 0xff;
 
 	bug_on(n_in + n_out > QUEUE);
 	bug_on(look(w, in, n_in) < HEADER);
+	for (unsigned int i = 0; i < n_in; i++)
+		touch(w, &c, in[i].iov_base);
 	for (unsigned int i = 0; i < n_out; i++)
-		((uint8_t *)out[i].iov_base)[out[i].iov_len - 1] = 0xff;
+		touch(w, (uint8_t *)out[i].iov_base + out[i].iov_len - 1, &c);
 	return room;
 }
 
@@ -191,6 +214,20 @@ static void act(struct world *w, struct rd *rd)
 	}
 }
 
+static void init_window(struct world *w)
+{
+	struct window_piece p = { .len = WINDOW_SLOT,
+				  .fd = memfd_create("file", MFD_CLOEXEC),
+				  .writable = true };
+
+	bug_on(p.fd < 0 || ftruncate(p.fd, FILE_LEN) < 0);
+	bug_on(window_init(&w->window, WINDOW_SLOT, NULL) < 0);
+	bug_on(window_map(&w->window, &p) < 0);
+	bug_on(gmem_add_window(&w->g.mem, WINDOW, w->window.hva, w->window.len,
+			       "fuzz", NULL) < 0);
+	base_closep(&p.fd);
+}
+
 static void init(struct world *w)
 {
 	const struct virtio_fs_config cfg = { .tag = "fuzz",
@@ -202,6 +239,7 @@ static void init(struct world *w)
 
 	memset(w, 0, sizeof(*w));
 	fake_guest_init(&w->g, RAM_LEN, QUEUE);
+	init_window(w);
 	bug_on(loop_init(&w->loop, NULL) != 0);
 	bug_on(irq_init(&w->irq, NULL) != 0);
 	bug_on(virtio_fs_new(&cfg, &w->f, NULL) != 0);
@@ -231,5 +269,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	irq_done(&w.irq);
 	loop_done(&w.loop);
 	fake_guest_done(&w.g);
+	window_done(&w.window);
 	return 0;
 }

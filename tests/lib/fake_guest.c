@@ -22,6 +22,10 @@ void fake_guest_init(struct fake_guest *g, size_t len, uint16_t queue_size)
 
 void fake_guest_done(struct fake_guest *g)
 {
+	/* What windows need, of which RAM on the heap has nothing. */
+	g->mem.n = 0;
+	g->mem.fd = -1;
+	gmem_done(&g->mem);
 	free(g->ram);
 	g->ram = NULL;
 }

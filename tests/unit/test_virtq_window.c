@@ -49,11 +49,6 @@ static struct kit *start(void)
 static void finish(struct kit *k)
 {
 	base_closep(&k->fd);
-	if (k->g.mem.scratch) {
-		struct gmem only = { .fd = -1, .scratch = k->g.mem.scratch };
-
-		gmem_done(&only);
-	}
 	fake_guest_done(&k->g);
 	window_done(&k->w);
 	free(k);
