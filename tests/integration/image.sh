@@ -64,7 +64,8 @@ test_disk_is_kept_over_stop_and_start() {
 		mkfifo /fifo; mknod /dev0 c 1 3; ln -s nowhere /sym; chmod 4755 /bin/busybox
 		ln /moved/deep /hard; echo data >/var/lib/hutch/data/file
 		echo synced >/synced; sync /synced
-		rm /etc/hosts; mkfifo /etc/hosts'
+		rm /etc/hosts; mkfifo /etc/hosts
+		echo l >/la; ln /la /lb; rm /la; echo m >>/lb; [ "$(wc -l </lb)" = 2 ]'
 	hutch stop v
 	is '64M' "$(field v disk)" "the disk in the record"
 	refused 125 'has a disk' hutch start --disk ram v mini
