@@ -25,12 +25,15 @@
 /* Read of a file that says it is empty, as those of /proc do. */
 #define TREE_UNSIZED_MAX (16u << 20)
 
-#define TREE_FOLLOW  0x01u /* send: the root, if it is a symbolic link */
+/* send: the root, if it is a symbolic link; receive: the place likewise */
+#define TREE_FOLLOW  0x01u
 #define TREE_ARCHIVE 0x02u /* owners, attributes */
 #define TREE_ONE_FS  0x04u /* send: nothing that is mounted below the root */
 #define TREE_SETUID  0x08u /* receive: with ARCHIVE, setuid and setgid too */
 #define TREE_DEVICES 0x10u /* receive: make them, if we may */
 #define TREE_INSIDE  0x20u /* receive: into the folder, not beside its name */
+#define TREE_FOLDER  0x40u /* receive: the root is to be a folder */
+#define TREE_NO_LINK 0x80u /* receive: the root is to be no symbolic link */
 
 /**
  * struct tree_sink - Where a sender's frames go
@@ -83,7 +86,9 @@ struct tree_in;
  * tree_in_new() - Make ready to receive
  * @place:	Borrowed for as long
  *
- * Where the tree goes is settled when its root comes (see docs/files.md).
+ * Where the tree goes is settled when its root comes (see docs/files.md).  What
+ * an earlier root made there is no way out: without TREE_FOLLOW a symbolic link
+ * is replaced or refused, but followed only if a slash is written behind it.
  *
  * Return: NULL if there is no memory
  */

@@ -2,9 +2,11 @@
 /* common/tree_in.c - receive a tree; see tree.h */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "common/fileinfo.h"
+#include "common/log.h"
 #include "common/tree_in.h"
 
 #define DIR_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
@@ -157,16 +159,54 @@ static int begin(struct tree_in *t, int dirfd, const char *name,
 	return r;
 }
 
+/* A root of another kind than was asked for is no answer to it. */
+static int check_root(const struct tree_in *t, const struct msg_entry *m,
+		      struct err *e)
+{
+	unsigned int flags = t->place->flags;
+
+	if (*m->name || m->kind == WIRE_KIND_LINK)
+		return err_set(e, -EBADMSG, "the root of a tree has a name");
+	if ((flags & (TREE_FOLDER | TREE_INSIDE)) && m->kind != WIRE_KIND_DIR)
+		return err_set(e, -EBADMSG,
+			       "a %s, where a folder was asked for",
+			       fileinfo_kind_name(m->kind));
+	if ((flags & TREE_NO_LINK) && m->kind == WIRE_KIND_SYMLINK)
+		return err_set(e, -EBADMSG,
+			       "a symbolic link, where what it points to was "
+			       "asked for");
+	return 0;
+}
+
+/* Whoever asked for a file and got a link is to know where it leads. */
+static int tell_of_link(struct tree_in *t, const struct msg_entry *m,
+			struct err *e)
+{
+	char text[ERR_MSG_MAX], path[TREEPATH_SHOW_MAX], to[TREEPATH_SHOW_MAX];
+
+	(void)snprintf(
+		text, sizeof(text),
+		"'%s': what was copied is a symbolic link to '%s'",
+		treepath_show(&t->path, path),
+		log_escape(to, sizeof(to), m->target, strlen(m->target)));
+	return t->note(t->ctx, 0, text, e);
+}
+
 /* The first entry: now it is known where the tree goes. */
 static int begin_root(struct tree_in *t, const struct msg_entry *m,
 		      struct err *e)
 {
-	int r;
+	int r = check_root(t, m, e);
 
-	if (*m->name || m->kind == WIRE_KIND_LINK)
-		return err_set(e, -EBADMSG, "the root of a tree has a name");
-	r = tree_place_settle(t, m->kind == WIRE_KIND_DIR, e);
-	return r ? MIN(r, 0) : begin(t, t->parent, t->name, m, e);
+	if (r == 0)
+		r = tree_place_settle(t, m->kind == WIRE_KIND_DIR, e);
+	if (r)
+		return MIN(r, 0);
+	r = begin(t, t->parent, t->name, m, e);
+	if (r == 0 && m->kind == WIRE_KIND_SYMLINK &&
+	    !(t->place->flags & TREE_FOLLOW))
+		r = tell_of_link(t, m, e);
+	return r;
 }
 
 static int on_entry(struct tree_in *t, const struct wire_frame *f,

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "common/fileinfo.h"
 #include "common/log.h"
 #include "common/tree_in.h"
 
@@ -33,9 +34,9 @@ static int check_name(const char *path, const char *name, size_t len,
 	return 0;
 }
 
-static int open_dir(const char *dir, struct err *e)
+static int open_dir(const char *dir, int flags, struct err *e)
 {
-	int fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int fd = open(dir, flags | O_DIRECTORY | O_CLOEXEC);
 
 	return fd < 0 ? refuse(e, -errno, dir, strerror(errno)) : fd;
 }
@@ -57,12 +58,14 @@ int tree_open_parent(const char *path, char name[WIRE_NAME_MAX + 1],
 	memcpy(dir, from ? path : ".", from ? from : 1);
 	dir[from ? from : 1] = '\0';
 	r = check_name(path, path + from, len - from, name, e);
-	return r < 0 ? r : open_dir(dir, e);
+	return r < 0 ? r : open_dir(dir, O_PATH, e);
 }
 
 static int into_folder(struct tree_in *t, bool dir, struct err *e)
 {
 	const char *path = t->place->path, *base = t->place->base;
+	/* What was no link when it was looked at may have become one. */
+	int nofollow = t->place->flags & TREE_FOLLOW ? 0 : O_NOFOLLOW;
 	int fd, r;
 
 	if (!dir || !(t->place->flags & TREE_INSIDE)) {
@@ -70,12 +73,12 @@ static int into_folder(struct tree_in *t, bool dir, struct err *e)
 			return refuse(e, -EISDIR, path, "is a folder");
 		r = check_name(path, base, strlen(base), t->name, e);
 		if (r == 0)
-			r = t->parent = open_dir(path, e);
+			r = t->parent = open_dir(path, O_PATH | nofollow, e);
 		return MIN(r, 0);
 	}
-	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	fd = open_dir(path, O_RDONLY | nofollow, e);
 	if (fd < 0)
-		return refuse(e, -errno, path, strerror(errno));
+		return fd;
 	t->level[t->n++] = (struct tree_level){ .fd = fd };
 	return 1;
 }
@@ -87,13 +90,42 @@ static int settle(struct tree_in *t, const char *path, struct err *e)
 	return MIN(t->parent, 0);
 }
 
+/*
+ * Whoever sent an earlier tree may have made the link: it leads nowhere, but
+ * is replaced as any file is.  A person's own link to a folder is not to go by
+ * a slash that was forgotten, nor /dev/stdout by root's hand: say where it
+ * leads, so that somebody can decide.
+ */
+static int check_link(const char *path, struct err *e)
+{
+	char target[WIRE_PATH_MAX + 1], q[QUOTE_MAX], to[QUOTE_MAX];
+	struct stat st;
+	int r;
+
+	if (stat(path, &st) < 0 || S_ISREG(st.st_mode))
+		return 0;
+	r = fileinfo_target(AT_FDCWD, path, target);
+	if (r < 0)
+		return refuse(e, r, path, strerror(-r));
+	return err_set(e, -ELOOP, "'%s' is a symbolic link to '%s', %s",
+		       log_escape(q, sizeof(q), path, strlen(path)),
+		       log_escape(to, sizeof(to), target, strlen(target)),
+		       S_ISDIR(st.st_mode)
+			       ? "which is a folder: to copy into it, write a "
+				 "slash behind the link"
+			       : "which is no file: it is not replaced");
+}
+
 int tree_place_settle(struct tree_in *t, bool dir, struct err *e)
 {
+	bool follow = t->place->flags & TREE_FOLLOW;
 	const char *path = t->place->path;
 	char real[PATH_MAX + 1];
 	struct stat st;
+	int r;
 
-	if (stat(path, &st) < 0) {
+	/* With a slash at its end a link is followed here, too. */
+	if ((follow ? stat(path, &st) : lstat(path, &st)) < 0) {
 		size_t len = strlen(path);
 
 		if (errno != ENOENT)
@@ -106,9 +138,14 @@ int tree_place_settle(struct tree_in *t, bool dir, struct err *e)
 	}
 	if (S_ISDIR(st.st_mode))
 		return into_folder(t, dir, e);
+	r = S_ISLNK(st.st_mode) ? check_link(path, e) : 0;
+	if (r < 0)
+		return r;
 	if (dir)
 		return refuse(e, -ENOTDIR, path,
 			      "is no folder, and a folder does not replace it");
+	if (!follow)
+		return settle(t, path, e);
 	/* Through a link, as writing to it would go. */
 	if (!realpath(path, real))
 		return refuse(e, -errno, path, strerror(errno));

@@ -151,7 +151,8 @@ int files_put(struct files *f, struct err *e)
 	const struct tree_place place = {
 		.path = f->req.path,
 		.base = f->req.other,
-		.flags = (flags & WIRE_FILE_CONTENTS ? TREE_INSIDE : 0) |
+		.flags = TREE_FOLLOW |
+			 (flags & WIRE_FILE_CONTENTS ? TREE_INSIDE : 0) |
 			 (flags & WIRE_FILE_ARCHIVE
 				  ? TREE_ARCHIVE | TREE_SETUID | TREE_DEVICES
 				  : 0),

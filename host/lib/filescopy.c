@@ -10,10 +10,12 @@
  * struct source - What is copied, as its path says
  * @base:	Its last component; "" if it has none of its own
  * @contents:	What is in the folder, and not the folder: "x/.", "..", "/"
+ * @folder:	It has a slash at its end, which is a folder's
  */
 struct source {
 	char base[WIRE_NAME_MAX + 1];
 	bool contents;
+	bool folder;
 };
 
 static int source_of(const char *path, struct source *ret, struct err *e)
@@ -27,6 +29,7 @@ static int source_of(const char *path, struct source *ret, struct err *e)
 		return err_set(e, -ENAMETOOLONG,
 			       "the path has more than %u bytes",
 			       WIRE_PATH_MAX);
+	ret->folder = path[len - 1] == '/';
 	while (len && path[len - 1] == '/')
 		len--;
 	from = len;
@@ -52,6 +55,16 @@ static int pass_note(void *ctx, int code, const char *sentence, struct err *e)
 }
 
 /* ---- Out of the VM ---- */
+
+static unsigned int place_flags(const struct source *src, unsigned int flags)
+{
+	return (src->contents ? TREE_INSIDE : 0) |
+	       (src->folder ? TREE_FOLDER : 0) |
+	       (flags & HUTCH_FS_FOLLOW ? TREE_NO_LINK : 0) |
+	       (flags & HUTCH_FS_ARCHIVE ? TREE_ARCHIVE : 0) |
+	       /* A program of a guest that is setuid here is root's risk. */
+	       (geteuid() == 0 ? TREE_SETUID : 0);
+}
 
 static int take_tree(struct hutch_fs *fs, const struct tree_place *place,
 		     struct err *e)
@@ -102,11 +115,7 @@ int hutch_fs_get(struct hutch_fs *fs, const char *path, unsigned int flags,
 		r = files_begin(fs, &m, err_of(e));
 	if (r == 0) {
 		place.base = src.base;
-		place.flags = (src.contents ? TREE_INSIDE : 0) |
-			      (flags & HUTCH_FS_ARCHIVE ? TREE_ARCHIVE : 0);
-		/* A program of a guest that is setuid here is root's risk. */
-		if (geteuid() == 0)
-			place.flags |= TREE_SETUID;
+		place.flags = place_flags(&src, flags);
 		r = take_tree(fs, &place, err_of(e));
 	}
 	files_end(fs);

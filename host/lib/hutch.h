@@ -1401,9 +1401,14 @@ HUTCH_API int hutch_fs_rename(struct hutch_fs *fs, const char *from,
 /**
  * hutch_fs_get() - Copy a file, or a folder with all that is in it, out
  * @path:	In the VM; with "/." at its end what is in the folder
- * @to:		On this host: where to, or a folder to put it in
+ * @to:		On this host: where to, or a folder to put it in; a symbolic
+ *		link is followed if there is a slash behind it
  *
- * Return: 0; 1 if something was left out, of which @note was told; -errno
+ * What is made at @to is the VM's word, and may be a symbolic link anywhere
+ * unless HUTCH_FS_FOLLOW or a @path that ends in "/" or "/." asked otherwise.
+ *
+ * Return: 0; 1 if something was left out, of which @note was told; -ELOOP if
+ *         @to is a link to a folder, without the slash; -errno
  */
 HUTCH_API int hutch_fs_get(struct hutch_fs *fs, const char *path,
 			   unsigned int flags, const char *to,

@@ -2,10 +2,11 @@
 /*
  * tests/fuzz/fuzz_tree.c - a tree of files from whoever is at the other end
  *
- * Input: one byte, flags of the receiver (bits 0 to 3) and who sends (bit 4);
- * then frames.  The tree goes to "in/to" of a scratch folder, beside which
- * there is "out".  Whatever comes, nothing but "in" may have changed, and no
- * half-made file may be left when it is over.
+ * Input: one byte, flags of the receiver (bits 0 to 3, 7), who sends (bit 4) and
+ * what is at the place already (bits 5 and 6); then frames.  The tree goes to
+ * "in/to" of a scratch folder, beside which there is "out".  Whatever comes,
+ * nothing but "in" may have changed, and no half-made file may be left when it
+ * is over.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -41,7 +42,8 @@ static void receive(const char *to, const uint8_t *data, size_t len)
 		.flags = (data[0] & 1 ? TREE_ARCHIVE : 0) |
 			 (data[0] & 2 ? TREE_SETUID : 0) |
 			 (data[0] & 4 ? TREE_DEVICES : 0) |
-			 (data[0] & 8 ? TREE_INSIDE : 0),
+			 (data[0] & 8 ? TREE_INSIDE : 0) |
+			 (data[0] & 128 ? TREE_FOLDER | TREE_NO_LINK : 0),
 	};
 	AUTO(tree_in_freep)
 	struct tree_in *t = tree_in_new(&place, take_note, NULL);
@@ -94,6 +96,14 @@ static int count(int dirfd, const char *name)
 	return n;
 }
 
+static bool is_link(int dirfd)
+{
+	struct stat st;
+
+	return fstatat(dirfd, "in/to", &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       S_ISLNK(st.st_mode);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	const struct rlimit limit = { .rlim_cur = FILE_MAX,
@@ -114,9 +124,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		bug_on(mkdirat(fd, "in/to", 0700) < 0 ||
 		       mkdirat(fd, "in/to/d", 0700) < 0 ||
 		       symlinkat("../../out", fd, "in/to/l") < 0);
+	/* Or with what an earlier tree may have made there. */
+	else if (data[0] & 64)
+		bug_on(symlinkat("../out", fd, "in/to") < 0);
 	receive(to, data, len);
 	bug_on(count(fd, ".") != 2 || count(fd, "out") != 0);
 	bug_on(count(fd, "in") > 1);
+	/* Nor is a link made where none was asked for. */
+	bug_on((data[0] & (8 | 128)) && !(data[0] & 64) && is_link(fd));
 	bug_on(rmtree_inside(fd) < 0 || rmdir(dir) < 0);
 	return 0;
 }

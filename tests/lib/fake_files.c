@@ -2,8 +2,9 @@
 /*
  * tests/lib/fake_files.c - answers to FILE as only a hostile agent gives them
  *
- * The path /evil/NAME asks for the lie NAME.  Each is a folder that is sent
- * as it should be, save for one thing; "truth" is without that.
+ * The path /evil/NAME asks for the lie NAME, /evil/NAME/. as well.  Each is a
+ * folder that is sent as it should be, save for one thing; "truth" is without
+ * that, "link" and "file" are no folder.
  */
 #include <string.h>
 
@@ -59,6 +60,8 @@ struct lie {
 
 static const struct lie lies[] = {
 	{ "truth", { ROOT, FILE_NAMED("f"), BYTES("abc", 0), END_AT(3), UP } },
+	{ "link", { LINK_TO("", "home") } },
+	{ "file", { FILE_NAMED(""), END_AT(0) } },
 	{ "nothing", { { 0 } } },
 	{ "half", { ROOT, FILE_NAMED("f"), BYTES("abc", 0), END_AT(3) } },
 	{ "half-file", { ROOT, FILE_NAMED("f"), BYTES("abc", 0) } },
@@ -164,10 +167,13 @@ static void tell(struct peer *p, const struct lie *lie)
 
 bool fake_evil_files(struct peer *p, const struct msg_file *m)
 {
+	const char *name = m->path + strlen(EVIL);
+
 	if (strncmp(m->path, EVIL, strlen(EVIL)) != 0)
 		return false;
 	for (size_t i = 0; i < ARRAY_LEN(lies); i++)
-		if (strcmp(lies[i].name, m->path + strlen(EVIL)) == 0)
+		if (strlen(lies[i].name) == strcspn(name, "/") &&
+		    strncmp(lies[i].name, name, strlen(lies[i].name)) == 0)
 			tell(p, &lies[i]);
 	return true;
 }
