@@ -22,13 +22,24 @@ static const struct opt mkdir_opts[] = {
 	OPT_END,
 };
 
-/** struct deed - What is done to each path */
+/**
+ * struct deed - What is done to each path
+ * @ours:	Set if one failed by no word of the VM's
+ */
 struct deed {
 	struct hutch_fs *fs;
 	unsigned int flags;
 	unsigned int mode;
-	int refused;
+	bool *ours;
 };
+
+/* The next call forgets who refused this one. */
+static int judge(const struct deed *d, int r)
+{
+	if (r < 0 && !hutch_fs_refused(d->fs))
+		*d->ours = true;
+	return r;
+}
 
 static int make_one(struct cli *c, const char *path, const void *arg,
 		    struct hutch_err *e)
@@ -36,7 +47,7 @@ static int make_one(struct cli *c, const char *path, const void *arg,
 	const struct deed *d = arg;
 
 	(void)c;
-	return hutch_fs_mkdir(d->fs, path, d->flags, d->mode, e);
+	return judge(d, hutch_fs_mkdir(d->fs, path, d->flags, d->mode, e));
 }
 
 static int remove_one(struct cli *c, const char *path, const void *arg,
@@ -45,19 +56,21 @@ static int remove_one(struct cli *c, const char *path, const void *arg,
 	const struct deed *d = arg;
 
 	(void)c;
-	return hutch_fs_remove(d->fs, path, d->flags, e);
+	return judge(d, hutch_fs_remove(d->fs, path, d->flags, e));
 }
 
-/* To each path; the exit code says who refused the last one that failed. */
+/* To each path; the exit code is the VM's if it refused all that failed. */
 static int each(struct cli *c, const struct opt_words *w, const char *user,
 		names_fn *fn, struct deed *d)
 {
+	bool ours = false;
 	int r = fs_open(c, opt_word(w, 0), user, &d->fs);
 
 	if (r != 0)
 		return r;
+	d->ours = &ours;
 	r = names_each(c, w, 1, fn, d);
-	if (r && hutch_fs_refused(d->fs))
+	if (r && !ours)
 		r = FS_EXIT_REFUSED;
 	hutch_fs_close(d->fs);
 	return r;

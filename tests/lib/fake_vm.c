@@ -124,11 +124,15 @@ int fake_vm_cli(const char *word, ...)
 
 int fake_vm_call(struct hutch_err *e, const char *fmt, ...)
 {
+	char line[TEXT_MAX];
 	va_list ap;
 
 	va_start(ap, fmt);
-	(void)vdprintf(fds[CALLS], fmt, ap);
+	(void)vsnprintf(line, sizeof(line), fmt, ap);
 	va_end(ap);
+	(void)dprintf(fds[CALLS], "%s", line);
+	if (vm.only && !strstr(line, vm.only))
+		return 0;
 	if (vm.error && e) {
 		e->code = vm.error;
 		(void)snprintf(e->msg, sizeof(e->msg), "failed for a test");

@@ -18,6 +18,7 @@
 /**
  * struct fake_vm - What there is, all of it borrowed
  * @error:	What every request fails with, or 0
+ * @only:	...if it has this in its line of fake_vm_calls(); NULL: any
  * @record:	Of the VM; several in @records for hutch_list()
  * @procs:	Ends in NULL
  * @ev:		Events of a process that is attached to or started
@@ -32,6 +33,7 @@
  */
 struct fake_vm {
 	int error;
+	const char *only;
 	struct hutch_record *record;
 	struct hutch_record **records;
 	struct hutch_process **procs;
@@ -73,7 +75,7 @@ const char *fake_vm_err(void);
  * fake_vm_call() - For those that take libhutch's place: what was asked
  * @e:		Gets the sentence, if it is to fail
  *
- * Return: what every request fails with, or 0
+ * Return: what this request fails with, or 0
  */
 int fake_vm_call(struct hutch_err *e, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));

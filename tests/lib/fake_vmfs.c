@@ -114,18 +114,24 @@ int hutch_fs_write(struct hutch_fs *fs, const char *path, unsigned int flags,
 	return fake_vm_call(e, "write %s %u %o %d\n", path, flags, mode, fd);
 }
 
+/* As libhutch: of the last call alone, and no path at all is not the VM's. */
+static int judge(struct hutch_fs *fs, const char *path, int r)
+{
+	fs->refused = r < 0 && *path;
+	return r;
+}
+
 int hutch_fs_mkdir(struct hutch_fs *fs, const char *path, unsigned int flags,
 		   unsigned int mode, struct hutch_err *e)
 {
-	(void)fs;
-	return fake_vm_call(e, "mkdir %s %u %o\n", path, flags, mode);
+	return judge(fs, path,
+		     fake_vm_call(e, "mkdir %s %u %o\n", path, flags, mode));
 }
 
 int hutch_fs_remove(struct hutch_fs *fs, const char *path, unsigned int flags,
 		    struct hutch_err *e)
 {
-	(void)fs;
-	return fake_vm_call(e, "remove %s %u\n", path, flags);
+	return judge(fs, path, fake_vm_call(e, "remove %s %u\n", path, flags));
 }
 
 int hutch_fs_rename(struct hutch_fs *fs, const char *from, const char *to,

@@ -75,6 +75,25 @@ START_TEST(what_the_vm_refused_is_exit_code_1)
 }
 END_TEST
 
+/* Of many paths: what comes after the one that was refused counts as well. */
+START_TEST(the_exit_code_is_that_of_all_paths)
+{
+	static const struct fake_vm one = { .error = -ENOENT, .only = "/no" };
+
+	fake_vm_set(&one);
+	ck_assert_int_eq(fake_vm_cli("fs", "rm", "web", "/no", "/b", NULL), 1);
+	ck_assert_str_eq(fake_vm_out(), "/b\n");
+	ck_assert_int_eq(fake_vm_cli("fs", "rm", "web", "/b", "/no", NULL), 1);
+	ck_assert_int_eq(fake_vm_cli("fs", "mkdir", "web", "/no", "/b", NULL),
+			 1);
+	ck_assert_int_eq(fake_vm_cli("fs", "rm", "web", "/a", "/b", NULL), 0);
+	/* What is wrong on this side is not the VM's refusal. */
+	fake_vm_set(&denied);
+	ck_assert_int_eq(fake_vm_cli("fs", "rm", "web", "", "/b", NULL), 125);
+	ck_assert_int_eq(fake_vm_cli("fs", "rm", "web", "/b", "", NULL), 125);
+}
+END_TEST
+
 START_TEST(fs_ls_shows_what_there_is)
 {
 	fake_vm_set(&nothing);
@@ -218,7 +237,8 @@ END_TEST
 
 CHECK_MAIN("cli_files", cp_knows_which_end_is_in_a_vm,
 	   cp_of_a_stream_is_the_bytes_of_a_file,
-	   what_the_vm_refused_is_exit_code_1, fs_ls_shows_what_there_is,
+	   what_the_vm_refused_is_exit_code_1,
+	   the_exit_code_is_that_of_all_paths, fs_ls_shows_what_there_is,
 	   fs_verbs_say_what_they_want, fs_watch_prints_a_line_an_event,
 	   backup_and_restore_say_the_digest,
 	   wrong_words_are_refused_by_one_sentence)
