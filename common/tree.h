@@ -16,6 +16,7 @@
 #define HUTCH_COMMON_TREE_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "common/wire_file.h"
 
@@ -29,7 +30,7 @@
 #define TREE_FOLLOW  0x01u
 #define TREE_ARCHIVE 0x02u /* owners, attributes */
 #define TREE_ONE_FS  0x04u /* send: nothing that is mounted below the root */
-#define TREE_SETUID  0x08u /* receive: with ARCHIVE, setuid and setgid too */
+#define TREE_SETUID  0x08u /* receive: with ARCHIVE, setuid, setgid, ACLs too */
 #define TREE_DEVICES 0x10u /* receive: make them, if we may */
 #define TREE_INSIDE  0x20u /* receive: into the folder, not beside its name */
 #define TREE_FOLDER  0x40u /* receive: the root is to be a folder */
@@ -68,11 +69,13 @@ MUST_CHECK int tree_send(const char *path, unsigned int flags,
  * @path:	As a person writes it; at most WIRE_PATH_MAX bytes
  * @base:	Its name, if @path is a folder; may be ""
  * @flags:	TREE_*
+ * @umask:	Without TREE_ARCHIVE, permissions that are not given
  */
 struct tree_place {
 	const char *path;
 	const char *base;
 	unsigned int flags;
+	mode_t umask;
 };
 
 /** tree_note_fn - As tree_sink.note, of a receiver */

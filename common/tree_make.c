@@ -118,6 +118,14 @@ static bool is_kept(const struct tree_in *t, bool owned)
 	return owned && (t->place->flags & TREE_SETUID);
 }
 
+static mode_t mode_of(const struct tree_in *t, const struct msg_entry *m,
+		      bool owned)
+{
+	mode_t mode = fileinfo_mode(m, is_kept(t, owned));
+
+	return t->place->flags & TREE_ARCHIVE ? mode : mode & ~t->place->umask;
+}
+
 /* What may go wrong with an owner: nothing, for who is not root. */
 static int owner_failed(struct tree_in *t, struct err *e)
 {
@@ -140,7 +148,7 @@ static int dress(struct tree_in *t, int dirfd, const char *temp,
 			r = owner_failed(t, e);
 	}
 	if (r == 0 && m->kind != WIRE_KIND_SYMLINK &&
-	    fchmodat(dirfd, temp, fileinfo_mode(m, is_kept(t, owned)), 0) < 0)
+	    fchmodat(dirfd, temp, mode_of(t, m, owned), 0) < 0)
 		r = tree_in_fail(t, -errno, e);
 	/* A link's own time is not worth a failure. */
 	if (r == 0 && fileinfo_set_time(dirfd, temp, m->mtime_ns) < 0 &&
@@ -184,7 +192,7 @@ int tree_in_finish(struct tree_in *t, int fd, const struct tree_meta *meta,
 	const struct msg_entry m = { .kind = meta->kind, .mode = meta->mode };
 	int r;
 
-	if (fchmod(fd, fileinfo_mode(&m, is_kept(t, meta->owned))) < 0)
+	if (fchmod(fd, mode_of(t, &m, meta->owned)) < 0)
 		return tree_in_fail(t, -errno, e);
 	r = fileinfo_set_time_fd(fd, meta->mtime_ns);
 	return r < 0 ? tree_in_fail(t, r, e) : 0;
@@ -196,7 +204,9 @@ int tree_in_xattr(struct tree_in *t, int fd, const struct msg_xattr *m,
 	if (!tree_xattr_ok(m->name))
 		return err_set(e, -EBADMSG,
 			       "an attribute that is not to be copied");
+	/* An ACL gives to others what ls shows as no more than a "+". */
 	if (!(t->place->flags & TREE_ARCHIVE) ||
+	    (tree_xattr_is_acl(m->name) && !(t->place->flags & TREE_SETUID)) ||
 	    fsetxattr(fd, m->name, m->data, m->len, 0) == 0)
 		return 0;
 	if (t->xattr_missed || (errno == EPERM && geteuid() != 0))

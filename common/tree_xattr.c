@@ -6,12 +6,17 @@
 
 #include "common/tree_xattr.h"
 
+bool tree_xattr_is_acl(const char *name)
+{
+	return strcmp(name, "system.posix_acl_access") == 0 ||
+	       strcmp(name, "system.posix_acl_default") == 0;
+}
+
 bool tree_xattr_ok(const char *name)
 {
 	return strncmp(name, "user.", 5) == 0 ||
 	       strcmp(name, "security.capability") == 0 ||
-	       strcmp(name, "system.posix_acl_access") == 0 ||
-	       strcmp(name, "system.posix_acl_default") == 0;
+	       tree_xattr_is_acl(name);
 }
 
 static bool read_names(struct tree_xattr *x, int fd)

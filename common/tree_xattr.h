@@ -34,6 +34,9 @@ struct tree_xattr {
  */
 bool tree_xattr_next(struct tree_xattr *x, int fd, void *value, size_t cap);
 
+/** tree_xattr_is_acl() - Whether it gives rights that are not in the mode */
+bool tree_xattr_is_acl(const char *name);
+
 /** tree_xattr_ok() - Whether an attribute of this name is one of those */
 bool tree_xattr_ok(const char *name);
 

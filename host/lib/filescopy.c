@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* host/lib/filescopy.c - trees of files, out of a VM and into it */
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 
 #include "common/tree.h"
@@ -55,6 +56,27 @@ static int pass_note(void *ctx, int code, const char *sentence, struct err *e)
 }
 
 /* ---- Out of the VM ---- */
+
+#define STATUS_MAX \
+	512 /* of /proc/PID/status; the umask is in its second line */
+#define UMASK_UNKNOWN 077
+
+/* umask() itself would take it from the program's other threads meanwhile. */
+static mode_t read_umask(void)
+{
+	static const char key[] = "\nUmask:\t";
+	auto_fd int fd = open("/proc/thread-self/status", O_RDONLY | O_CLOEXEC);
+	char buf[STATUS_MAX];
+	ssize_t n = fd < 0 ? -1 : read(fd, buf, sizeof(buf) - 1);
+	const char *at;
+
+	if (n < 0)
+		return UMASK_UNKNOWN;
+	buf[n] = '\0';
+	at = strstr(buf, key);
+	return at ? (mode_t)strtoul(at + strlen(key), NULL, 8) & 0777
+		  : UMASK_UNKNOWN;
+}
 
 static unsigned int place_flags(const struct source *src, unsigned int flags)
 {
@@ -116,6 +138,7 @@ int hutch_fs_get(struct hutch_fs *fs, const char *path, unsigned int flags,
 	if (r == 0) {
 		place.base = src.base;
 		place.flags = place_flags(&src, flags);
+		place.umask = read_umask();
 		r = take_tree(fs, &place, err_of(e));
 	}
 	files_end(fs);

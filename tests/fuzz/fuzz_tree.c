@@ -6,7 +6,7 @@
  * what is at the place already (bits 5 and 6); then frames.  The tree goes to
  * "in/to" of a scratch folder, beside which there is "out".  Whatever comes,
  * nothing but "in" may have changed, and no half-made file may be left when it
- * is over.
+ * is over.  Of who may do what there is no more than the receiver's flags say.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 
 #include "common/rmtree.h"
 #include "common/tree.h"
@@ -44,6 +45,7 @@ static void receive(const char *to, const uint8_t *data, size_t len)
 			 (data[0] & 4 ? TREE_DEVICES : 0) |
 			 (data[0] & 8 ? TREE_INSIDE : 0) |
 			 (data[0] & 128 ? TREE_FOLDER | TREE_NO_LINK : 0),
+		.umask = 077,
 	};
 	AUTO(tree_in_freep)
 	struct tree_in *t = tree_in_new(&place, take_note, NULL);
@@ -104,6 +106,20 @@ static bool is_link(int dirfd)
 	       S_ISLNK(st.st_mode);
 }
 
+/* Whether others may do more with the root than they should. */
+static bool is_too_open(const char *to, uint8_t flags)
+{
+	bool archive = flags & 1, setuid = flags & 2;
+	struct stat st;
+
+	if (lstat(to, &st) < 0 || S_ISLNK(st.st_mode))
+		return false;
+	return (!archive && (st.st_mode & 077)) ||
+	       (!(archive && setuid) &&
+		(lgetxattr(to, "system.posix_acl_access", NULL, 0) >= 0 ||
+		 (st.st_mode & (S_ISUID | S_ISGID))));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	const struct rlimit limit = { .rlim_cur = FILE_MAX,
@@ -130,6 +146,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	receive(to, data, len);
 	bug_on(count(fd, ".") != 2 || count(fd, "out") != 0);
 	bug_on(count(fd, "in") > 1);
+	bug_on(is_too_open(to, data[0]));
 	/* Nor is a link made where none was asked for. */
 	bug_on((data[0] & (8 | 128)) && !(data[0] & 64) && is_link(fd));
 	bug_on(rmtree_inside(fd) < 0 || rmdir(dir) < 0);

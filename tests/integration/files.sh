@@ -53,6 +53,7 @@ a/b/file 751 1 5
 holes 644 1 8388608" "$(head -n 3 "$out")" "files in the VM"
 	is "$(find tree | wc -l) 17" "$(tail -n 2 "$out" | tr '\n' ' ' |
 		sed 's/ $//')" "how many, and what is in one"
+	umask 0
 	expect 0 hutch cp v:/data back
 	was=$(listing tree)
 	is "$was" "$(listing back)" "the tree, there and back"
@@ -69,6 +70,7 @@ holes 644 1 8388608" "$(head -n 3 "$out")" "files in the VM"
 	truncate -s -1 data.tar.zst
 	refused 125 "damaged" hutch restore v /data data.tar.zst
 	expect 0 hutch fs stat v /data/a/b/file
+	umask 022
 	chmod -R u+rwx tree back again
 
 	expect 0 hutch fs ls --json v /data/a

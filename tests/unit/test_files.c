@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <sys/xattr.h>
 
+#include "common/tree.h"
 #include "tests/lib/check_main.h"
 #include "tests/lib/host_env.h"
 
@@ -736,6 +737,7 @@ START_TEST(a_tree_is_the_same_after_the_way_there_and_back)
 	char a[128], b[128], c[128];
 
 	up(&p);
+	(void)umask(0);
 	make_tree(&p, "here");
 	ck_assert_msg(hutch_fs_put(p.fs, at(&p, "here/t"), 0, at(&p, "vm"),
 				   &p.v.e) == 0,
@@ -1178,6 +1180,104 @@ START_TEST(a_guest_makes_no_setuid_file_here)
 }
 END_TEST
 
+START_TEST(a_guest_opens_nothing_to_others_that_the_umask_closes)
+{
+	struct place p;
+
+	up(&p);
+	ck_assert_int_eq(mkfifoat(p.fd, "vm/q", 0600), 0);
+	ck_assert_int_eq(fchmodat(p.fd, "vm/q", 0666, 0), 0);
+	put(&p, "here/f", "");
+	ck_assert_int_eq(fchmodat(p.fd, "here/f", 0666, 0), 0);
+	(void)umask(027);
+	ck_assert_int_eq(get(&p, "/evil/truth", 0, "here/t"), 0);
+	ck_assert_uint_eq(stat_of(&p, "here/t").st_mode, S_IFDIR | 0750);
+	ck_assert_uint_eq(stat_of(&p, "here/t/f").st_mode, S_IFREG | 0640);
+	ck_assert_int_eq(get(&p, at(&p, "vm/q"), 0, "here/q"), 0);
+	ck_assert_uint_eq(stat_of(&p, "here/q").st_mode, S_IFIFO | 0640);
+	ck_assert_int_eq(get(&p, at(&p, "vm/q"), HUTCH_FS_ARCHIVE, "here/all"),
+			 0);
+	ck_assert_uint_eq(stat_of(&p, "here/all").st_mode, S_IFIFO | 0666);
+	/* Nor is it asked for, but left as it was. */
+	ck_assert_uint_eq(umask(0), 027);
+	(void)umask(027);
+	ck_assert_int_eq(
+		hutch_fs_put(p.fs, at(&p, "here/f"), 0, at(&p, "vm/f"), &p.v.e),
+		0);
+	ck_assert_uint_eq(stat_of(&p, "vm/f").st_mode, S_IFREG | 0666);
+	down(&p);
+}
+END_TEST
+
+/* User 7 may write. In the form that setxattr() takes: entries of 8 bytes. */
+static const unsigned char acl[] = { 2,   0,   0,   0, 1,   0,   6,   0,   255,
+				     255, 255, 255, 2, 0,   6,   0,   7,   0,
+				     0,   0,   4,   0, 4,   0,   255, 255, 255,
+				     255, 16,  0,   6, 0,   255, 255, 255, 255,
+				     32,  0,   0,   0, 255, 255, 255, 255 };
+
+static int no_note(void *ctx, int code, const char *sentence, struct err *e)
+{
+	(void)ctx;
+	(void)code;
+	return err_set(e, -ECANCELED, "%s", sentence);
+}
+
+static void give(struct tree_in *t, const struct wr *wr)
+{
+	const struct wire_frame f = { .type = wr->buf[4],
+				      .data = wr->buf + WIRE_HDR_LEN,
+				      .len = (uint32_t)(wr->len -
+							WIRE_HDR_LEN) };
+	struct err e = { 0 };
+
+	ck_assert_msg(tree_in_frame(t, &f, &e) == 0, "%s", e.msg);
+}
+
+/* Receive an empty folder with an ACL, as who may @flags. */
+static bool takes_acl(struct place *p, const char *name, unsigned int flags)
+{
+	const struct tree_place place = { .path = at(p, name),
+					  .base = "",
+					  .flags = TREE_ARCHIVE | flags };
+	struct tree_in *t = tree_in_new(&place, no_note, NULL);
+	uint8_t buf[512];
+	struct wr wr = wr_init(buf, sizeof(buf));
+
+	ck_assert_ptr_nonnull(t);
+	wire_entry_put(&wr, &(struct msg_entry){ .kind = WIRE_KIND_DIR,
+						 .mode = 0700,
+						 .name = "",
+						 .target = "" });
+	give(t, &wr);
+	wr = wr_init(buf, sizeof(buf));
+	wire_xattr_put(&wr,
+		       &(struct msg_xattr){ .name = "system.posix_acl_access",
+					    .data = acl,
+					    .len = sizeof(acl) });
+	give(t, &wr);
+	wr = wr_init(buf, sizeof(buf));
+	wire_empty_put(&wr, WIRE_FILE_UP);
+	give(t, &wr);
+	ck_assert(tree_in_whole(t));
+	tree_in_free(t);
+	return getxattr(at(p, name), "system.posix_acl_access", NULL, 0) > 0;
+}
+
+START_TEST(a_guest_gives_nobody_rights_by_an_acl)
+{
+	struct place p;
+
+	up(&p);
+	ck_assert(!takes_acl(&p, "here/a", 0));
+	/* What root asks for, and what goes into a VM; not on each tmpfs. */
+	if (setxattr(at(&p, "vm"), "system.posix_acl_access", acl, sizeof(acl),
+		     0) == 0)
+		ck_assert(takes_acl(&p, "here/b", TREE_SETUID));
+	down(&p);
+}
+END_TEST
+
 CHECK_MAIN("files", a_file_is_written_and_read,
 	   what_linux_refuses_is_told_by_its_errno,
 	   a_vm_that_is_not_there_is_no_refusal,
@@ -1201,4 +1301,6 @@ CHECK_MAIN("files", a_file_is_written_and_read,
 	   a_link_that_a_copy_made_leads_no_later_one_away,
 	   a_link_at_dst_is_replaced_and_not_written_through,
 	   a_root_is_of_the_kind_that_was_asked_for,
-	   a_guest_makes_no_setuid_file_here)
+	   a_guest_makes_no_setuid_file_here,
+	   a_guest_opens_nothing_to_others_that_the_umask_closes,
+	   a_guest_gives_nobody_rights_by_an_acl)
