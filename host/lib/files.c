@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* host/lib/files.c - files of a VM: the request, and what comes back */
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "common/log.h"
@@ -88,8 +90,9 @@ int files_begin(struct hutch_fs *fs, struct msg_file *m, struct err *e)
 		r = err_set(e, -EINVAL, "mode %#o is not 0 to %#o", m->mode,
 			    WIRE_MODE_MAX);
 	fs->refused = false;
-	fs->left_out = 0;
+	fs->left_out = false;
 	fs->since_look = 0;
+	fs->more = false;
 	if (r < 0)
 		return r;
 	m->user = fs->user;
@@ -102,14 +105,24 @@ int files_begin(struct hutch_fs *fs, struct msg_file *m, struct err *e)
 
 void files_end(struct hutch_fs *fs)
 {
+	char text[HUTCH_ERR_MAX];
+
 	session_close(&fs->s);
+	if (fs->notes > HUTCH_FS_NOTES_MAX && fs->note) {
+		(void)snprintf(text, sizeof(text),
+			       "VM '%s': %" PRIu64 " more were not shown",
+			       fs->name, fs->notes - HUTCH_FS_NOTES_MAX);
+		fs->note(fs->arg, 0, text);
+	}
+	fs->notes = 0;
 }
 
 void files_say(struct hutch_fs *fs, int code, const char *sentence)
 {
 	if (code)
-		fs->left_out++;
-	if (fs->note)
+		fs->left_out = true;
+	/* A guest may never end: whoever reads them is to see the rest. */
+	if (fs->notes++ < HUTCH_FS_NOTES_MAX && fs->note)
 		fs->note(fs->arg, code, sentence);
 }
 
@@ -191,19 +204,27 @@ int files_await_done(struct hutch_fs *fs, struct err *e)
 	return r > 0 ? files_unexpected(fs, &f, e) : r;
 }
 
-/* What the guest has said so far: while we send, nothing but why not to. */
+/*
+ * What the guest has said so far: while we send, nothing but why not to.  If it
+ * talks on and on we listen for a while, and send something in between.
+ */
 static int listen_to(struct hutch_fs *fs, struct err *e)
 {
 	struct wire_frame f;
+	unsigned int n = 0;
 	int r;
 
 	fs->since_look = 0;
+	fs->more = false;
 	while ((r = conn_next(&fs->s.conn, &f, e)) > 0) {
 		r = sort(fs, &f, e);
 		if (r < 0)
 			return r;
 		if (r < 2)
 			return files_unexpected(fs, &f, e);
+		fs->more = ++n == FILES_LISTEN_MAX;
+		if (fs->more)
+			return 0;
 	}
 	return r == -EPIPE ? session_broken(&fs->s, "it had all", e) : r;
 }
@@ -215,10 +236,10 @@ static int wait_for(struct hutch_fs *fs, int fd, struct err *e)
 	struct pollfd p[2] = { { .fd = c->fd, .events = conn_poll_events(c) },
 			       { .fd = fd, .events = POLLIN } };
 
-	if (poll(p, ARRAY_LEN(p), -1) < 0 && errno != EINTR)
+	if (poll(p, ARRAY_LEN(p), fs->more ? 0 : -1) < 0 && errno != EINTR)
 		return err_set(e, -errno, "poll: %s", strerror(errno));
 	(void)conn_flush(c);
-	if (p[0].revents & ~POLLOUT) {
+	if (fs->more || (p[0].revents & ~POLLOUT)) {
 		int r = listen_to(fs, e);
 
 		if (r < 0)

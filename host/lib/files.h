@@ -13,12 +13,17 @@
 /* Waits to be sent before more is read from where it comes. */
 #define FILES_QUEUE_MAX (4ul * WIRE_DATA_MAX)
 
+/* The guest's frames that are heard before we go on sending. */
+#define FILES_LISTEN_MAX 64u
+
 /**
  * struct hutch_fs - See hutch.h
  * @s:		Of the call under way
  * @refused:	The guest refused the last call
- * @left_out:	What the notes of the last call told of
+ * @left_out:	The notes of the last call told of something
+ * @notes:	How many there were, and are not told again
  * @since_look:	Frames sent since the guest was last listened to
+ * @more:	It had more to say by then, which poll() may not know
  */
 struct hutch_fs {
 	struct hutch *h;
@@ -28,8 +33,10 @@ struct hutch_fs {
 	void *arg;
 	struct session s;
 	bool refused;
-	unsigned int left_out;
+	bool left_out;
+	uint64_t notes;
 	unsigned int since_look;
+	bool more;
 };
 
 /**
@@ -42,7 +49,7 @@ struct hutch_fs {
 MUST_CHECK int files_begin(struct hutch_fs *fs, struct msg_file *m,
 			   struct err *e);
 
-/** files_end() - Close the connection */
+/** files_end() - Close the connection; say how many notes were not passed on */
 void files_end(struct hutch_fs *fs);
 
 /**

@@ -91,7 +91,7 @@ int hutch_fs_backup(struct hutch_fs *fs, const char *path, const char *file,
 	if (r < 0)
 		return r;
 	*ret = got;
-	return fs->left_out > 0;
+	return fs->left_out;
 }
 
 /* ---- Into the VM ---- */
@@ -132,5 +132,5 @@ int hutch_fs_restore(struct hutch_fs *fs, int fd, const char *sha256,
 	if (r < 0)
 		return r;
 	*ret = got;
-	return fs->left_out > 0;
+	return fs->left_out;
 }

@@ -142,7 +142,7 @@ int hutch_fs_get(struct hutch_fs *fs, const char *path, unsigned int flags,
 		r = take_tree(fs, &place, err_of(e));
 	}
 	files_end(fs);
-	return r < 0 ? r : fs->left_out > 0;
+	return r < 0 ? r : fs->left_out;
 }
 
 /* ---- Into the VM ---- */
@@ -184,5 +184,5 @@ int hutch_fs_put(struct hutch_fs *fs, const char *from, unsigned int flags,
 	if (r == 0)
 		r = files_commit(fs, err_of(e));
 	files_end(fs);
-	return r < 0 ? r : fs->left_out > 0;
+	return r < 0 ? r : fs->left_out;
 }

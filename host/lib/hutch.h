@@ -1230,12 +1230,16 @@ HUTCH_API void hutch_logs_close(struct hutch_logs *l);
  *
  * Nothing here has a time-out: a call lasts as long as the VM takes.
  */
-#define HUTCH_FS_PATH_MAX 4095 /* bytes of a path */
+#define HUTCH_FS_PATH_MAX  4095 /* bytes of a path */
+#define HUTCH_FS_NOTES_MAX 1000 /* notes of a call that are passed on */
 
 /**
  * hutch_fs_note_fn - Something was left out of a copy, or is remarkable
  * @code:	Negative errno; 0: a remark
  * @sentence:	Escaped, borrowed
+ *
+ * After HUTCH_FS_NOTES_MAX of a call there is one more, at its end: how many
+ * were not passed on.
  */
 typedef void (*hutch_fs_note_fn)(void *arg, int code, const char *sentence);
 

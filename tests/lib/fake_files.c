@@ -4,9 +4,12 @@
  *
  * The path /evil/NAME asks for the lie NAME, /evil/NAME/. as well.  Each is a
  * folder that is sent as it should be, save for one thing; "truth" is without
- * that, "link" and "file" are no folder.
+ * that, "link" and "file" are no folder.  /evil/chatter takes a tree and talks
+ * until it has come.
  */
+#include <errno.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "tests/lib/fake_vmm.h"
 
@@ -18,7 +21,7 @@
  * struct step - A frame
  * @name:	Of an entry, of an attribute
  * @text:	Target of a link, bytes
- * @at:		Offset, size, or number of a link
+ * @at:		Offset, size, or number of a link; how many notes
  */
 struct step {
 	enum wire_type type;
@@ -62,6 +65,13 @@ static const struct lie lies[] = {
 	{ "truth", { ROOT, FILE_NAMED("f"), BYTES("abc", 0), END_AT(3), UP } },
 	{ "link", { LINK_TO("", "home") } },
 	{ "file", { FILE_NAMED(""), END_AT(0) } },
+	{ "notes",
+	  { { WIRE_FILE_NOTE, 0, NULL, "\033sad", 1500 },
+	    ROOT,
+	    FILE_NAMED("f"),
+	    BYTES("abc", 0),
+	    END_AT(3),
+	    UP } },
 	{ "nothing", { { 0 } } },
 	{ "half", { ROOT, FILE_NAMED("f"), BYTES("abc", 0), END_AT(3) } },
 	{ "half-file", { ROOT, FILE_NAMED("f"), BYTES("abc", 0) } },
@@ -134,6 +144,10 @@ static void put_step(struct wr *wr, const struct step *s)
 							.data = text,
 							.len = strlen(text) });
 		break;
+	case WIRE_FILE_NOTE:
+		wire_note_put(wr, &(struct msg_note){ .code = EACCES,
+						      .sentence = text });
+		break;
 	case WIRE_TRUNCATED:
 		wire_truncated_put(
 			wr, &(struct msg_truncated){ .stream = 1, .lost = 1 });
@@ -157,12 +171,45 @@ static void tell(struct peer *p, const struct lie *lie)
 		uint8_t buf[1024];
 		struct wr wr = wr_init(buf, sizeof(buf));
 
+		uint64_t n = lie->step[i].type == WIRE_FILE_NOTE
+				     ? lie->step[i].at
+				     : 1;
+
 		put_step(&wr, &lie->step[i]);
-		fake_send(p, &wr);
+		while (n--)
+			fake_send(p, &wr);
 	}
 	fake_put_done(p);
 	while (read(p->fd, &c, 1) > 0)
 		continue;
+}
+
+/* Notes by the thousand, until COMMIT is the last that has come. */
+static void chatter(struct peer *p)
+{
+	static const struct step note = { WIRE_FILE_NOTE, 0, NULL, "and", 0 };
+	uint8_t commit[WIRE_HDR_LEN], last[4096];
+	struct wr wr = wr_init(commit, sizeof(commit));
+	static uint8_t buf[65536];
+	size_t have = 0;
+
+	wire_empty_put(&wr, WIRE_FILE_COMMIT);
+	wr = wr_init(buf, sizeof(buf));
+	while (sizeof(buf) - wr.len > 64)
+		put_step(&wr, &note);
+	while (have < sizeof(commit) ||
+	       memcmp(last + have - sizeof(commit), commit, sizeof(commit))) {
+		size_t keep = MIN(have, sizeof(commit));
+		ssize_t n;
+
+		fake_send(p, &wr);
+		memmove(last, last + have - keep, keep);
+		n = recv(p->fd, last + keep, sizeof(last) - keep, MSG_DONTWAIT);
+		if (n == 0)
+			return;
+		have = keep + (size_t)MAX(n, 0);
+	}
+	fake_put_done(p);
 }
 
 bool fake_evil_files(struct peer *p, const struct msg_file *m)
@@ -171,6 +218,8 @@ bool fake_evil_files(struct peer *p, const struct msg_file *m)
 
 	if (strncmp(m->path, EVIL, strlen(EVIL)) != 0)
 		return false;
+	if (strcmp(name, "chatter") == 0)
+		chatter(p);
 	for (size_t i = 0; i < ARRAY_LEN(lies); i++)
 		if (strlen(lies[i].name) == strcspn(name, "/") &&
 		    strncmp(lies[i].name, name, strlen(lies[i].name)) == 0)

@@ -21,7 +21,8 @@
 
 /**
  * struct place - A VM, and a folder with two in it: "vm" and "here"
- * @notes:	What was told of, a line each
+ * @notes:	What was told of, a line each, as far as there is room
+ * @last:	The last of it
  */
 struct place {
 	struct host_env v;
@@ -29,6 +30,8 @@ struct place {
 	char dir[64];
 	int fd;
 	char notes[NOTES_MAX];
+	int n_notes;
+	char last[256];
 	char buf[4200];
 };
 
@@ -39,6 +42,8 @@ static void take_note(void *arg, int code, const char *sentence)
 
 	(void)snprintf(p->notes + len, NOTES_MAX - len, "%d %s\n", code,
 		       sentence);
+	(void)snprintf(p->last, sizeof(p->last), "%d %s", code, sentence);
+	p->n_notes++;
 }
 
 static void up(struct place *p)
@@ -1209,6 +1214,30 @@ START_TEST(a_guest_opens_nothing_to_others_that_the_umask_closes)
 }
 END_TEST
 
+START_TEST(notes_without_end_are_counted_and_hold_nothing_up)
+{
+	struct place p;
+
+	up(&p);
+	ck_assert_int_eq(get(&p, "/evil/notes", 0, "here/t"), 1);
+	ck_assert_int_eq(strncmp(p.notes, "-13 \\x1bsad\n", 12), 0);
+	ck_assert_int_eq(p.n_notes, HUTCH_FS_NOTES_MAX + 1);
+	ck_assert_str_eq(p.last, "0 VM 'web': 500 more were not shown");
+	/* The next call begins anew. */
+	ck_assert_int_eq(get(&p, "/evil/truth", 0, "here/u"), 0);
+	ck_assert_int_eq(get(&p, "", 0, "here/u"), -EINVAL);
+	ck_assert_int_eq(p.n_notes, HUTCH_FS_NOTES_MAX + 1);
+	/* Nor does it keep us from sending. */
+	p.n_notes = 0;
+	run("seq 500 | split -l 1 - here/u/", p.dir);
+	ck_assert_int_eq(hutch_fs_put(p.fs, at(&p, "here/u"), 0,
+				      "/evil/chatter", &p.v.e),
+			 1);
+	ck_assert_int_eq(p.n_notes, HUTCH_FS_NOTES_MAX + 1);
+	down(&p);
+}
+END_TEST
+
 /* User 7 may write. In the form that setxattr() takes: entries of 8 bytes. */
 static const unsigned char acl[] = { 2,   0,   0,   0, 1,   0,   6,   0,   255,
 				     255, 255, 255, 2, 0,   6,   0,   7,   0,
@@ -1303,4 +1332,5 @@ CHECK_MAIN("files", a_file_is_written_and_read,
 	   a_root_is_of_the_kind_that_was_asked_for,
 	   a_guest_makes_no_setuid_file_here,
 	   a_guest_opens_nothing_to_others_that_the_umask_closes,
-	   a_guest_gives_nobody_rights_by_an_acl)
+	   a_guest_gives_nobody_rights_by_an_acl,
+	   notes_without_end_are_counted_and_hold_nothing_up)
