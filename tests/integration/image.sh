@@ -90,17 +90,21 @@ nowhere
 data" "$(sed '/^file$/{N;N;N;s/\n/ /g;}' "$out")" "after the next start"
 	# As large as it was: and so the guest is told, with nothing lost.
 	expect 0 hutch exec v -- sh -c '
+		echo more >>/synced; sync /synced
 		dd if=/dev/zero of=/big bs=1M count=80 2>&1 | grep -o "No space.*"
-		cat /old/file | head -n 1; rm /big; df -k / | tail -n 1'
-	like "No space left on device of the image overlay +65536 " \
+		cat /old/file | head -n 1; df -k / | tail -n 1'
+	like "No space left on device of the image overlay +65536 .* 0 100% " \
 		"$(tr '\n' ' ' <"$out")" "a disk that is full"
-	# A monitor that is killed: what was synced is there, and the VM starts.
-	expect 0 hutch exec v -- sh -c 'echo more >>/synced; sync /synced'
+	# A monitor that is killed: what was synced is there, and the VM starts;
+	# and though the disk is full a file of the image can go, and then all.
 	kill -9 "$(field v monitor)"
 	retry 60 has v state stopped
 	expect 0 hutch start v
-	expect 0 hutch exec v -- cat /synced
-	is 'synced more' "$(tr '\n' ' ' <"$out" | sed 's/ $//')" "what was synced"
+	expect 0 hutch exec v -- sh -euc '
+		cat /synced; echo x 2>&1 >>/new || true; rm "/old/hard link"; ls /old
+		mv /moved/deep /moved/deeper; rm /big; echo new >/new; cat /new'
+	is 'synced more sh: write error: No space left on device file sub new' \
+		"$(tr '\n' ' ' <"$out" | sed 's/ $//')" "a full disk after a start"
 	hutch stop v
 	# None of it has touched the image.
 	is "$sum" "$(tree_sum)" "the image"

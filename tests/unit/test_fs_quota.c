@@ -119,6 +119,7 @@ START_TEST(bytes_end_where_they_were_said_to)
 	ck_assert_uint_eq(attr.size, got);
 	ck_assert_int_eq(fk_mkdir(&k, ROOT, "d", 0700), -ENOSPC);
 	ck_assert_int_eq(fk_symlink(&k, ROOT, "l", "x"), -ENOSPC);
+	ck_assert_int_eq(fk_rename(&k, ROOT, "f", ROOT, "g", 0), 0);
 	in.size = 1;
 	ck_assert_int_eq(fk_setattr(&k, node, &in, &attr), 0);
 	ck_assert_int_eq(fk_mkdir(&k, ROOT, "d", 0700), 0);
@@ -166,6 +167,72 @@ START_TEST(inodes_end_too)
 	ck_assert_int_eq(fk_rename(&k, ROOT, "n2", ROOT, "n3", 0), 0);
 	expect_true_in_the_end(&k);
 	ck_assert_int_eq(fk_mkdir(&k, ROOT, "d", 0700), 0);
+	expect_true_in_the_end(&k);
+	fk_done(&k);
+}
+END_TEST
+
+/* Return: how many folders there could be made */
+static int make_folders(struct fuse_kit *k, const char *prefix)
+{
+	char name[32];
+	int made = 0;
+
+	do
+		(void)snprintf(name, sizeof(name), "%s%d", prefix, made);
+	while (fk_mkdir(k, ROOT, name, 0700) == 0 && ++made < 1000);
+	return made;
+}
+
+/* Else overlayfs could not have its work folder, and nothing could go. */
+START_TEST(upper_layer_that_is_full_has_room_for_names)
+{
+	struct fs_opts o = quota(MIB, 0);
+	struct fuse_setattr_in in = { .valid = FATTR_SIZE };
+	struct fuse_attr attr;
+	struct fuse_kit k;
+	uint64_t f, before;
+
+	o.upper = true;
+	fk_init(&k, &o);
+	ck_assert_int_eq(fk_mkdir(&k, ROOT, "w", 0700), 0);
+	f = make(&k, "f", 0);
+	for (in.size = MIB; fk_setattr(&k, f, &in, &attr) < 0;)
+		in.size -= FS_QUOTA_BLOCK;
+	ck_assert_int_eq(fk_create(&k, ROOT, "n", O_RDWR, 0600), -ENOSPC);
+	ck_assert_int_eq(fk_symlink(&k, ROOT, "l", "x"), -ENOSPC);
+	ck_assert_int_eq(fk_mkdir(&k, ROOT, "d", 0700), 0);
+	ck_assert_int_eq(fk_mknod(&k, ROOT, "n", S_IFREG | 0600, 0), 0);
+	ck_assert_int_eq(fk_open(&k, k.entry.nodeid, O_RDWR), 0);
+	ck_assert_int_eq(fk_write(&k, k.entry.nodeid, k.fh, 0, "1", 1),
+			 -ENOSPC);
+	ck_assert_int_eq(fk_rename(&k, ROOT, "n", ROOT, "m", RENAME_WHITEOUT),
+			 0);
+	ck_assert_int_eq(fk_mknod(&k, ROOT, "wh", S_IFCHR, 0), 0);
+	ck_assert_int_eq(fk_link(&k, k.entry.nodeid, ROOT, "wh2"), 0);
+	ck_assert_int_eq(fk_rename(&k, ROOT, "wh2", k.entry.nodeid, "x", 0),
+			 -ENOTDIR);
+	ck_assert_int_eq(fk_rename(&k, ROOT, "wh2", fk_at(&k, "w"), "x", 0), 0);
+	/* Not for ever; nor does it keep a file from getting another name. */
+	ck_assert_int_gt(make_folders(&k, "a"), 0);
+	ck_assert_uint_le(used(&k).bytes, MIB + 2 * FS_QUOTA_RESERVE);
+	ck_assert_uint_le(used(&k).inodes,
+			  MIB / FS_QUOTA_INODE_BYTES +
+				  2ull * FS_QUOTA_RESERVE_INODES);
+	ck_assert_int_eq(fk_mknod(&k, ROOT, "o", S_IFREG | 0600, 0), -ENOSPC);
+	ck_assert_int_eq(fk_rename(&k, ROOT, "f", ROOT, "g", 0), 0);
+	ck_assert_int_eq(fk_unlink(&k, ROOT, "m"), 0);
+	expect_true_in_the_end(&k);
+	/* Whatever was used up, the next start has some. */
+	before = used(&k).bytes;
+	fs_server_free(k.s);
+	k.s = NULL;
+	fk_serve(&k, &o);
+	ck_assert_int_eq(fk_start(&k), 0);
+	ck_assert_int_eq(fk_mknod(&k, ROOT, "o", S_IFREG | 0600, 0), 0);
+	ck_assert_int_gt(make_folders(&k, "b"), 0);
+	ck_assert_uint_le(used(&k).bytes, before + 2 * FS_QUOTA_RESERVE);
+	ck_assert_int_eq(fk_create(&k, ROOT, "n2", O_RDWR, 0600), -ENOSPC);
 	expect_true_in_the_end(&k);
 	fk_done(&k);
 }
@@ -552,17 +619,28 @@ static void let_work(struct fuse_kit *k, unsigned int seed, int turns)
 	}
 }
 
-/* Small enough that much of it is refused. */
+/* Small enough that much of it is refused; the second half is an upper's. */
 START_TEST(count_never_drifts)
 {
 	int turns = getenv("HUTCH_TEST_LONG") ? 5000 : 500;
+	struct fs_opts o = quota(2 * MIB, 40);
 	struct fuse_kit k;
 
-	start(&k, 2 * MIB, 40);
+	fk_init(&k, &o);
 	for (unsigned int i = 0; i < 8; i++) {
+		if (i == 4) {
+			o.upper = true;
+			fs_server_free(k.s);
+			fk_serve(&k, &o);
+			ck_assert_int_eq(fk_start(&k), 0);
+		}
 		let_work(&k, i + 1, turns);
-		ck_assert_uint_le(used(&k).bytes, 2 * MIB);
-		ck_assert_uint_le(used(&k).inodes, 40);
+		ck_assert_uint_le(used(&k).bytes,
+				  2 * MIB +
+					  (o.upper ? 2 : 0) * FS_QUOTA_RESERVE);
+		ck_assert_uint_le(used(&k).inodes,
+				  40 + (o.upper ? 2 : 0) *
+						  FS_QUOTA_RESERVE_INODES);
 		expect_true_in_the_end(&k);
 	}
 	restart(&k, 2 * MIB);
@@ -630,6 +708,7 @@ START_TEST(quota_that_cannot_be_is_refused)
 END_TEST
 
 CHECK_MAIN("fs_quota", bytes_end_where_they_were_said_to, inodes_end_too,
+	   upper_layer_that_is_full_has_room_for_names,
 	   what_has_no_name_counts_on, nothing_is_to_be_had_beside_the_size,
 	   attributes_are_held_to_a_block,
 	   count_goes_from_one_server_to_the_next,

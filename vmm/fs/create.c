@@ -118,7 +118,7 @@ static int make_counted(struct fs_req *r, const struct fs_at *dir,
 {
 	static const struct fs_usage one = { .inodes = 1 };
 	struct fs_naming n;
-	int e = fs_quota_naming(r->s, dir->fd, -1, &one, &n);
+	int e = fs_quota_naming(r->s, dir->fd, -1, FS_ROOM_GIVEN, &one, &n);
 
 	if (e < 0)
 		return e;

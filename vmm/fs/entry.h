@@ -54,4 +54,14 @@ void fs_entry_fill(const struct fs_server *s, const struct fs_inode *ino,
 /** fs_entry_unknow() - Undo fs_entry_know(), as the guest was not told */
 void fs_entry_unknow(struct fs_server *s, struct fs_inode *ino);
 
+/**
+ * fs_entry_unmake() - Remove a file that was made, and cannot be what it should
+ * @dir_fd:	The folder
+ * @name:	Its name there; nothing happens if that stands for another file,
+ *		which the host put there
+ * @fd:		Its descriptor
+ */
+void fs_entry_unmake(const struct fs_server *s, int dir_fd, const char *name,
+		     int fd);
+
 #endif

@@ -30,9 +30,9 @@ struct making {
 
 static const struct fs_usage one_inode = { .inodes = 1 };
 
-/* @want is what it will take; end() is due in any case. */
-static int begin(struct fs_req *r, uint64_t nodeid, const struct fs_usage *want,
-		 struct making *m)
+/* @want is what it will take, and @room; end() is due in any case. */
+static int begin(struct fs_req *r, uint64_t nodeid, enum fs_room room,
+		 const struct fs_usage *want, struct making *m)
 {
 	struct fs_server *s = r->s;
 	int e;
@@ -43,7 +43,7 @@ static int begin(struct fs_req *r, uint64_t nodeid, const struct fs_usage *want,
 		e = m->fd = fs_walk_dir(s, m->dir.ino, &m->own);
 	if (e >= 0)
 		e = fs_is_mapped(s) ? fs_stat_at(s, &m->dir, &m->st) : 0;
-	return e < 0 ? e : fs_quota_naming(s, m->fd, -1, want, &m->n);
+	return e < 0 ? e : fs_quota_naming(s, m->fd, -1, room, want, &m->n);
 }
 
 static void end(struct fs_req *r, struct making *m)
@@ -72,18 +72,6 @@ static int last_name(struct fs_req *r, char name[FS_NAME_LEN])
 	if (e == 0)
 		e = fs_req_end(r);
 	return e < 0 ? e : fs_req_needs(r, sizeof(struct fuse_entry_out));
-}
-
-/* Unmake a file, unless @name stands for another that the host put there. */
-static void unmake(const struct fs_server *s, const struct making *m,
-		   const char *name, int fd)
-{
-	struct fs_ident made, there;
-
-	if (fs_ident_get(s, fd, "", &made) == 0 &&
-	    fs_ident_get(s, m->fd, name, &there) == 0 &&
-	    fs_ident_same(&made, &there))
-		(void)unlinkat(m->fd, name, 0);
 }
 
 static int open_made(struct fs_req *r, const struct making *m, const char *name,
@@ -117,7 +105,7 @@ static int make_mapped(struct fs_req *r, const struct making *m,
 	if (e == 0)
 		e = fs_owner_born(r->s, fd, &m->st, b);
 	if (e < 0 && fd >= 0)
-		unmake(r->s, m, name, fd);
+		fs_entry_unmake(r->s, m->fd, name, fd);
 	return e;
 }
 
@@ -163,7 +151,7 @@ int fs_op_mkdir(struct fs_req *r)
 	if (e < 0)
 		return e;
 	b = birth(r, S_IFDIR | (in.mode & 07777));
-	e = begin(r, r->h.nodeid, &what, &m);
+	e = begin(r, r->h.nodeid, FS_ROOM_NAME, &what, &m);
 	if (e == 0)
 		e = fs_acl_inherit(r->s, m.dir.fd, in.umask, &b, &m.heir);
 	if (e == 0)
@@ -173,6 +161,11 @@ int fs_op_mkdir(struct fs_req *r)
 	return made(r, &m, name, e, &what);
 }
 
+static bool is_whiteout(const struct fs_birth *b)
+{
+	return S_ISCHR(b->mode) && b->rdev == 0;
+}
+
 /*
  * On the host there are files, FIFOs, sockets, and overlayfs's whiteout, which
  * is a device that leads nowhere: no other device, whoever we run as.
@@ -180,7 +173,7 @@ int fs_op_mkdir(struct fs_req *r)
 static int mknod_in(struct fs_req *r, const struct making *m, const char *name,
 		    const struct fs_birth *b)
 {
-	bool whiteout = S_ISCHR(b->mode) && b->rdev == 0;
+	bool whiteout = is_whiteout(b);
 	mode_t mode;
 
 	if (fs_is_mapped(r->s) && !whiteout)
@@ -209,7 +202,8 @@ int fs_op_mknod(struct fs_req *r)
 	/* Of these two there are other operations. */
 	if (S_ISDIR(b.mode) || S_ISLNK(b.mode))
 		return -EINVAL;
-	e = begin(r, r->h.nodeid, &one_inode, &m);
+	e = begin(r, r->h.nodeid, is_whiteout(&b) ? FS_ROOM_NAME : FS_ROOM_FILE,
+		  &one_inode, &m);
 	if (e == 0)
 		e = fs_acl_inherit(r->s, m.dir.fd, in.umask, &b, &m.heir);
 	if (e == 0)
@@ -245,7 +239,7 @@ int fs_op_symlink(struct fs_req *r)
 	if (e < 0)
 		return e;
 	what.bytes = fs_quota_blocks(strlen(target));
-	e = begin(r, r->h.nodeid, &what, &m);
+	e = begin(r, r->h.nodeid, FS_ROOM_GIVEN, &what, &m);
 	if (e == 0)
 		e = symlink_in(r, &m, name, target);
 	return made(r, &m, name, e, &what);
@@ -379,7 +373,8 @@ int fs_op_link(struct fs_req *r)
 		e = last_name(r, name);
 	if (e < 0)
 		return e;
-	e = begin(r, r->h.nodeid, &nothing, &m);
+	/* overlayfs's whiteouts are links of one. */
+	e = begin(r, r->h.nodeid, FS_ROOM_NAME, &nothing, &m);
 	if (e == 0)
 		e = fs_get_there(r->s, in.oldnodeid, false, &at);
 	if (e == 0)

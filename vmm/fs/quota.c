@@ -23,13 +23,29 @@ static bool fits(uint64_t used, uint64_t more, uint64_t max)
 	return more == 0 || (used <= max && more <= max - used);
 }
 
-static int take(struct fs_quota *q, const struct fs_usage *want)
+static struct fs_usage limit(const struct fs_server *s, enum fs_room room)
 {
+	const struct fs_quota *q = &s->quota;
+	struct fs_usage max = { q->bytes_max, q->inodes_max };
+
+	if (room == FS_ROOM_GIVEN || (room != FS_ROOM_RENAME && !s->o.upper))
+		return max;
+	max = q->floor;
+	max.bytes += (uint64_t)room * FS_QUOTA_RESERVE;
+	max.inodes += (uint64_t)room * FS_QUOTA_RESERVE_INODES;
+	return max;
+}
+
+static int take(struct fs_server *s, const struct fs_usage *want,
+		enum fs_room room)
+{
+	const struct fs_usage max = limit(s, room);
+	struct fs_quota *q = &s->quota;
 	int r = -ENOSPC;
 
 	lock(&q->lock);
-	if (fits(q->bytes, want->bytes, q->bytes_max) &&
-	    fits(q->inodes, want->inodes, q->inodes_max)) {
+	if (fits(q->bytes, want->bytes, max.bytes) &&
+	    fits(q->inodes, want->inodes, max.inodes)) {
 		q->bytes += want->bytes;
 		q->inodes += want->inodes;
 		r = 0;
@@ -121,7 +137,7 @@ static uint64_t blocks_of_both(const int dir[2])
 	return blocks_of(dir[0]) + blocks_of(dir[1]);
 }
 
-int fs_quota_naming(struct fs_server *s, int dir, int other,
+int fs_quota_naming(struct fs_server *s, int dir, int other, enum fs_room room,
 		    const struct fs_usage *want, struct fs_naming *n)
 {
 	struct fs_quota *q = &s->quota;
@@ -133,7 +149,7 @@ int fs_quota_naming(struct fs_server *s, int dir, int other,
 	if (want) {
 		n->taken = *want;
 		n->taken.bytes += NAME_ROOM;
-		if (take(q, &n->taken) < 0) {
+		if (take(s, &n->taken, room) < 0) {
 			unlock(&q->names);
 			return -ENOSPC;
 		}

@@ -51,14 +51,49 @@ struct fs_server;
 /* Files whose numbers are alike in this wait for each other to grow. */
 #define FS_QUOTA_LOCKS 64u
 
+/*
+ * What some requests may take beyond the limit: enum fs_room says how often.
+ * So little that a host which has room for the quota has it for this too.
+ */
+#define FS_QUOTA_RESERVE        65536u
+#define FS_QUOTA_RESERVE_INODES 16u
+
 /* Bytes of /proc/sys/kernel/random/boot_id. */
 #define FS_QUOTA_BOOT_LEN 36u
+
+/** struct fs_usage - Bytes in blocks, and inodes */
+struct fs_usage {
+	uint64_t bytes;
+	uint64_t inodes;
+};
+
+/**
+ * enum fs_room - How many reserves may be taken from
+ * @FS_ROOM_GIVEN:	None
+ * @FS_ROOM_FILE:	One, in an upper layer only: for a new file, as overlayfs
+ *			makes one at each mount
+ * @FS_ROOM_NAME:	Two, in an upper layer only: for what overlayfs does to
+ *			have a work folder and to take away a file of the image
+ * @FS_ROOM_RENAME:	Three: for another name in the same folder
+ *
+ * An overlayfs that finds no room for its work folder is mounted read-only, so
+ * that nothing could ever be removed.  Whoever is last in this list finds room
+ * though all before have used up theirs.
+ */
+enum fs_room {
+	FS_ROOM_GIVEN,
+	FS_ROOM_FILE,
+	FS_ROOM_NAME,
+	FS_ROOM_RENAME,
+};
 
 /**
  * struct fs_quota - What there may be, and what there is
  * @on:		There is a limit; else nothing of this is used
  * @bytes_max:	As fs_opts has it
  * @inodes_max:	The same
+ * @floor:	What reserves begin at: the limit, or what there was at start, if
+ *		that was more
  * @lock:	For the two that follow; the innermost of all
  * @bytes:	In use or promised
  * @inodes:	The same
@@ -75,6 +110,7 @@ struct fs_quota {
 	bool on;
 	uint64_t bytes_max;
 	uint64_t inodes_max;
+	struct fs_usage floor;
 	pthread_mutex_t lock;
 	uint64_t bytes;
 	uint64_t inodes;
@@ -103,12 +139,6 @@ static inline uint64_t fs_quota_blocks(uint64_t size)
  */
 MUST_CHECK int fs_quota_start(struct fs_server *s, struct err *e);
 void fs_quota_done(struct fs_server *s);
-
-/** struct fs_usage - Bytes in blocks, and inodes */
-struct fs_usage {
-	uint64_t bytes;
-	uint64_t inodes;
-};
 
 /**
  * fs_quota_walk() - Count all that is in the tree
@@ -141,12 +171,13 @@ struct fs_naming {
  * fs_quota_naming() - Begin to make or remove names
  * @dir:	Folder that it is in
  * @other:	Another, or -1
+ * @room:	What it may go up to
  * @want:	What will be made, besides names; NULL if they only go
  *
  * Return: 0, fs_quota_named() is due then; -ENOSPC
  */
 MUST_CHECK int fs_quota_naming(struct fs_server *s, int dir, int other,
-			       const struct fs_usage *want,
+			       enum fs_room room, const struct fs_usage *want,
 			       struct fs_naming *n);
 
 /**

@@ -123,6 +123,8 @@ int fs_quota_start(struct fs_server *s, struct err *e)
 	}
 	q->bytes = u.bytes;
 	q->inodes = u.inodes;
+	q->floor.bytes = MAX(q->bytes_max, u.bytes);
+	q->floor.inodes = MAX(q->inodes_max, u.inodes);
 	q->counted = true;
 	return 0;
 }

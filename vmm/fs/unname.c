@@ -189,7 +189,7 @@ static int remove_name(struct fs_req *r, int flags)
 		return e;
 	e = place_init(s, r->h.nodeid, name, &p);
 	if (e == 0)
-		e = fs_quota_naming(s, p.fd, -1, NULL, &n);
+		e = fs_quota_naming(s, p.fd, -1, FS_ROOM_GIVEN, NULL, &n);
 	if (e == 0)
 		e = look(s, &p);
 	if (e == 0)
@@ -271,10 +271,13 @@ static int rename_counted(struct fs_server *s, struct place *from,
 			  struct place *to, unsigned int flags)
 {
 	struct fs_usage want = { .inodes = flags & RENAME_WHITEOUT ? 1 : 0 };
-	int other = to->dir == from->dir ? -1 : to->fd;
+	bool same = to->dir == from->dir;
+	/* What a folder grows by for another name of the same is next to none. */
+	enum fs_room room = same && !want.inodes ? FS_ROOM_RENAME
+						 : FS_ROOM_NAME;
 	struct fs_naming n;
-	int r = fs_quota_naming(s, from->fd, other, &want, &n);
-	bool same;
+	int r = fs_quota_naming(s, from->fd, same ? -1 : to->fd, room, &want,
+				&n);
 
 	if (r < 0)
 		return r;
