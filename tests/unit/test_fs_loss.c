@@ -12,6 +12,7 @@
 
 #include "tests/lib/check_main.h"
 #include "tests/lib/fuse_kit.h"
+#include "vmm/fs/quota.h"
 
 #define ROOT FUSE_ROOT_ID
 
@@ -209,8 +210,56 @@ START_TEST(mapped_file_is_unmade_if_it_is_that)
 }
 END_TEST
 
+static void expect_nothing(struct fuse_kit *k, const char *name,
+			   const struct fs_stats *before)
+{
+	struct fs_stats after;
+	struct fs_usage found;
+
+	ck_assert_int_eq(faccessat(k->fd, name, F_OK, AT_SYMLINK_NOFOLLOW), -1);
+	ck_assert_int_eq(fk_lookup(k, ROOT, name), -ENOENT);
+	fs_server_stats(k->s, &after);
+	ck_assert_uint_eq(after.n_handles, before->n_handles);
+	ck_assert_uint_eq(after.inodes, before->inodes);
+	ck_assert_int_eq(fs_quota_walk(k->s, &found), 0);
+	ck_assert_uint_eq(after.inodes, found.inodes);
+	ck_assert_uint_eq(after.bytes, found.bytes);
+}
+
+START_TEST(create_that_fails_makes_nothing)
+{
+	struct fs_opts o = fk_usual();
+	struct fs_stats before;
+	struct fuse_kit k;
+
+	o.owner = FS_OWNER_MAPPED;
+	o.quota_bytes = FS_QUOTA_MIN;
+	fk_scratch(&k);
+	fk_host_file(&k, "h", "the host's");
+	fk_serve(&k, &o);
+	ck_assert_int_eq(fk_start(&k), 0);
+	fs_server_stats(k.s, &before);
+	/* Nobody's name as an owner: that cannot be. */
+	k.uid = UINT32_MAX;
+	ck_assert_int_eq(fk_create(&k, ROOT, "f", O_RDWR, 0600), -EINVAL);
+	k.uid = 0;
+	expect_nothing(&k, "f", &before);
+	/* No room for an owner; and that file is no answer to who has asked. */
+	meddler = (struct meddler){ .k = &k, .from = "h", .to = "h" };
+	ck_assert_int_eq(fk_create(&k, ROOT, "f", O_RDWR, 0600), -ENOSPC);
+	ck_assert_ptr_null(meddler.k);
+	expect_nothing(&k, "f", &before);
+	/* What the host has put in its place stays. */
+	meddler = (struct meddler){ .k = &k, .from = "h", .to = "new" };
+	ck_assert_int_lt(fk_create(&k, ROOT, "new", O_RDWR | O_EXCL, 0600), 0);
+	ck_assert_str_eq(fk_host_text(&k, "new"), "the host's");
+	ck_assert_int_eq(fk_create(&k, ROOT, "f", O_RDWR | O_EXCL, 0600), 0);
+	fk_done(&k);
+}
+END_TEST
+
 CHECK_MAIN("fs_loss", open_that_is_refused_truncates_nothing,
 	   open_that_fails_leaves_no_handle,
 	   error_in_the_middle_is_no_end_of_file,
 	   link_leaves_what_the_host_put_there,
-	   mapped_file_is_unmade_if_it_is_that)
+	   mapped_file_is_unmade_if_it_is_that, create_that_fails_makes_nothing)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* vmm/fs/create.c - CREATE and TMPFILE */
 #include <errno.h>
+#include <string.h>
 
 #include "vmm/fs/acl.h"
 #include "vmm/fs/entry.h"
@@ -14,6 +15,7 @@
  * @flags:	As it was opened
  * @known:	The server knows it
  * @there:	It has its name
+ * @ident:	What it is; of one that could not be told
  * @entry:	What the guest is told
  * @open:	The same
  */
@@ -22,6 +24,7 @@ struct made {
 	int flags;
 	bool known;
 	bool there;
+	struct fs_ident ident;
 	struct fuse_entry_out entry;
 	struct fuse_open_out open;
 };
@@ -46,11 +49,32 @@ static int tell(struct fs_server *s, struct fs_inode *dir, const char *name,
 	fs_entry_fill(s, ino, &st, &m->entry);
 	m->open.open_flags = fs_open_flags(s, ino, &st);
 	r = fs_handle_add(s, ino, take_fd(&m->fd), m->flags, &m->open.fh);
-	if (r < 0)
-		fs_entry_unknow(s, ino);
-	else
+	if (r == 0) {
 		fs_drop(s, ino);
+		return 0;
+	}
+	m->ident.type = ino->ident_type;
+	m->ident.len = ino->ident_len;
+	memcpy(m->ident.bytes, ino->ident, ino->ident_len);
+	fs_lock(s);
+	if (name)
+		fs_inode_gone(s, ino, dir, name);
+	fs_unlock(s);
+	fs_entry_unknow(s, ino);
 	return r;
+}
+
+/*
+ * Who is told that no file was made must not find one, least of all one without
+ * its owner.
+ */
+static void unmake(const struct fs_server *s, const struct fs_at *dir,
+		   const char *name, struct made *m)
+{
+	if (m->fd >= 0 && fs_ident_get(s, m->fd, "", &m->ident) < 0)
+		return;
+	if (fs_entry_unmake(s, dir->fd, name, &m->ident))
+		m->there = false;
 }
 
 /* The name was there already: open what it stands for. */
@@ -108,7 +132,11 @@ static int make_file(struct fs_req *r, const struct fs_at *dir,
 	e = fs_acl_born(m->fd, &heir);
 	if (e == 0)
 		e = fs_owner_born(s, m->fd, &st, &birth);
-	return e < 0 ? e : tell(s, dir->ino, name, m);
+	if (e == 0)
+		e = tell(s, dir->ino, name, m);
+	if (e < 0 && name)
+		unmake(s, dir, name, m);
+	return e;
 }
 
 /* The same, and what it takes of the quota. */
@@ -124,7 +152,7 @@ static int make_counted(struct fs_req *r, const struct fs_at *dir,
 		return e;
 	e = make_file(r, dir, name, in, m);
 	/* One that has no name, and that nobody knows, is gone already. */
-	fs_quota_named(r->s, &n, m->there || m->known ? &one : NULL);
+	fs_quota_named(r->s, &n, m->there || (m->known && !name) ? &one : NULL);
 	return e;
 }
 

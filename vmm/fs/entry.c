@@ -344,13 +344,11 @@ int fs_op_batch_forget(struct fs_req *r)
 	return FS_NO_REPLY;
 }
 
-void fs_entry_unmake(const struct fs_server *s, int dir_fd, const char *name,
-		     int fd)
+bool fs_entry_unmake(const struct fs_server *s, int dir_fd, const char *name,
+		     const struct fs_ident *made)
 {
-	struct fs_ident made, there;
+	struct fs_ident there;
 
-	if (fs_ident_get(s, fd, "", &made) == 0 &&
-	    fs_ident_get(s, dir_fd, name, &there) == 0 &&
-	    fs_ident_same(&made, &there))
-		(void)unlinkat(dir_fd, name, 0);
+	return fs_ident_get(s, dir_fd, name, &there) == 0 &&
+	       fs_ident_same(made, &there) && unlinkat(dir_fd, name, 0) == 0;
 }

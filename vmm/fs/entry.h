@@ -59,9 +59,11 @@ void fs_entry_unknow(struct fs_server *s, struct fs_inode *ino);
  * @dir_fd:	The folder
  * @name:	Its name there; nothing happens if that stands for another file,
  *		which the host put there
- * @fd:		Its descriptor
+ * @made:	What it is
+ *
+ * Return: whether it is gone
  */
-void fs_entry_unmake(const struct fs_server *s, int dir_fd, const char *name,
-		     int fd);
+bool fs_entry_unmake(const struct fs_server *s, int dir_fd, const char *name,
+		     const struct fs_ident *made);
 
 #endif

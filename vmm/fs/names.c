@@ -96,6 +96,7 @@ static int make_mapped(struct fs_req *r, const struct making *m,
 		       const char *text)
 {
 	auto_fd int fd = open_made(r, m, name, O_RDWR | O_CREAT | O_EXCL);
+	struct fs_ident ident;
 	int e = fd < 0 ? fd : 0;
 
 	if (e == 0 && text)
@@ -104,8 +105,8 @@ static int make_mapped(struct fs_req *r, const struct making *m,
 		e = fs_acl_born(fd, &m->heir);
 	if (e == 0)
 		e = fs_owner_born(r->s, fd, &m->st, b);
-	if (e < 0 && fd >= 0)
-		fs_entry_unmake(r->s, m->fd, name, fd);
+	if (e < 0 && fd >= 0 && fs_ident_get(r->s, fd, "", &ident) == 0)
+		(void)fs_entry_unmake(r->s, m->fd, name, &ident);
 	return e;
 }
 
