@@ -257,9 +257,40 @@ static int copy_file(int from, int to)
 	return r < 0 ? r : copy_times(from, to);
 }
 
-static int copy_folder(int from, int to, unsigned int depth);
+/* Return: a descriptor, or -errno */
+static int open_to(int at, const char *name)
+{
+	int fd = openat(at, name,
+			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
-static int copy_one(int from, int to, const char *name, unsigned int depth)
+	return fd < 0 ? -errno : fd;
+}
+
+static int copy_folder(int from, int *to, unsigned int depth);
+
+/*
+ * Of folders in one another only the sources stay open: @to is closed, and found
+ * again from below.  Takes @src over.
+ */
+static int copy_sub(int src, int *to, const char *name, unsigned int depth)
+{
+	auto_fd int from = src, sub = -1;
+	int r;
+
+	if (mkdirat(*to, name, 0700) < 0)
+		return -errno;
+	sub = open_to(*to, name);
+	if (sub < 0)
+		return sub;
+	(void)close(take_fd(to));
+	r = copy_folder(take_fd(&from), &sub, depth + 1);
+	if (r < 0)
+		return r;
+	*to = open_to(sub, "..");
+	return MIN(*to, 0);
+}
+
+static int copy_one(int from, int *to, const char *name, unsigned int depth)
 {
 	auto_fd int src = openat(from, name,
 				 O_RDONLY | O_NOFOLLOW | O_CLOEXEC |
@@ -269,16 +300,11 @@ static int copy_one(int from, int to, const char *name, unsigned int depth)
 
 	if (src < 0 || fstat(src, &st) < 0)
 		return -errno;
-	if (S_ISDIR(st.st_mode)) {
-		if (mkdirat(to, name, 0700) < 0)
-			return -errno;
-		dst = openat(to, name,
-			     O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-		return dst < 0 ? -errno : copy_folder(src, dst, depth + 1);
-	}
+	if (S_ISDIR(st.st_mode))
+		return copy_sub(take_fd(&src), to, name, depth);
 	if (!S_ISREG(st.st_mode))
 		return -EINVAL;
-	dst = openat(to, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	dst = openat(*to, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	return dst < 0 ? -errno : copy_file(src, dst);
 }
 
@@ -287,35 +313,42 @@ static bool is_dots(const char *s)
 	return strcmp(s, ".") == 0 || strcmp(s, "..") == 0;
 }
 
-static DIR *open_dir(int fd)
+static int copy_names(DIR *dir, int *to, unsigned int depth)
 {
-	int own = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = own < 0 ? NULL : fdopendir(own);
-
-	if (!dir)
-		base_closep(&own);
-	return dir;
-}
-
-static int copy_folder(int from, int to, unsigned int depth)
-{
-	DIR *dir = depth > MAPTREE_DEPTH_MAX ? NULL : open_dir(from);
 	const struct dirent *de;
 	int r = 0;
 
-	if (!dir)
-		return depth > MAPTREE_DEPTH_MAX ? -ELOOP : -errno;
 	while (r == 0 && (de = readdir(dir)) != NULL)
 		if (!is_dots(de->d_name))
-			r = copy_one(from, to, de->d_name, depth);
+			r = copy_one(dirfd(dir), to, de->d_name, depth);
+	r = r < 0 ? r : copy_attrs(dirfd(dir), *to);
+	return r < 0 ? r : copy_times(dirfd(dir), *to);
+}
+
+/* Takes @from over; after an error @to may be closed. */
+static int copy_folder(int from, int *to, unsigned int depth)
+{
+	auto_fd int own = from;
+	DIR *dir;
+	int r;
+
+	if (depth > MAPTREE_DEPTH_MAX)
+		return -ELOOP;
+	dir = fdopendir(own);
+	if (!dir)
+		return -errno;
+	own = -1;
+	r = copy_names(dir, to, depth);
 	(void)closedir(dir);
-	r = r < 0 ? r : copy_attrs(from, to);
-	return r < 0 ? r : copy_times(from, to);
+	return r;
 }
 
 int maptree_copy(int from, int to)
 {
-	return copy_folder(from, to, 0);
+	auto_fd int top = open_to(to, ".");
+	int own = top < 0 ? top : open_to(from, ".");
+
+	return own < 0 ? own : copy_folder(own, &top, 0);
 }
 
 int maptree_new_root(int fd)
@@ -329,9 +362,12 @@ int maptree_new_root(int fd)
 
 bool maptree_is_empty(int fd)
 {
-	DIR *dir = open_dir(fd);
+	auto_fd int own = open_to(fd, ".");
+	DIR *dir = own < 0 ? NULL : fdopendir(own);
 	const struct dirent *de = NULL;
 
+	if (dir)
+		own = -1;
 	while (dir && (de = readdir(dir)) != NULL && is_dots(de->d_name))
 		;
 	if (dir)

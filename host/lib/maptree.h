@@ -28,7 +28,7 @@ MUST_CHECK int maptree_find(int root, const char *path);
  * @from:	A folder, open to be read
  * @to:		An empty one, likewise
  *
- * Owners, modes, times and attributes come along, holes stay holes; of hard
+ * One descriptor is open for each level.  Owners, modes, times and attributes come along, holes stay holes; of hard
  * links each becomes a file of its own.
  *
  * Return: 0; -ELOOP if it is too deep; or -errno, with some of it copied
