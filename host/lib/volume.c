@@ -23,12 +23,13 @@
 
 /** struct store - The folders, and the lock held; -1 for what is not open */
 struct store {
+	int fd;
 	int name_fd;
 	int tmp_fd;
 	int lock_fd;
 };
 
-/** struct stage - A folder in tmp/ */
+/** struct stage - A folder in tmp/, locked; @fd is -1 for none */
 struct stage {
 	int fd;
 	char name[STAGE_LEN + 1];
@@ -36,14 +37,15 @@ struct stage {
 
 static void store_close(struct store *s)
 {
+	base_closep(&s->fd);
 	base_closep(&s->name_fd);
 	base_closep(&s->tmp_fd);
 	base_closep(&s->lock_fd);
 }
 #define auto_volumes AUTO(store_close)
-#define STORE_INIT          \
-	{                   \
-		-1, -1, -1, \
+#define STORE_INIT              \
+	{                       \
+		-1, -1, -1, -1, \
 	}
 
 static int check_name(const char *name, struct err *e)
@@ -59,39 +61,15 @@ static int check_name(const char *name, struct err *e)
 		       HUTCH_VOLUME_NAME_MAX);
 }
 
-/* Leftovers of whoever did not come to the end: nobody else is here. */
-static void sweep(const struct store *s)
+/* Waits, whatever comes in between. */
+static int wait_lock(int fd, int how)
 {
-	if (rmtree_inside(s->tmp_fd) < 0)
-		return; /* the next one comes as far */
-}
+	int r;
 
-/* Opens the folders, and waits for the lock. */
-static int store_open(struct hutch *h, struct store *s, struct err *e)
-{
-	auto_free char *path = NULL;
-	auto_fd int fd = -1;
-
-	if (asprintf(&path, "%s/volumes", h->data) < 0)
-		return err_set(e, -ENOMEM, "no memory");
-	fd = dirs_open(path, e);
-	if (fd < 0)
-		return fd;
-	s->name_fd = dirs_open_at(fd, "name", e);
-	s->tmp_fd = s->name_fd < 0 ? -1 : dirs_open_at(fd, "tmp", e);
-	if (s->name_fd < 0 || s->tmp_fd < 0)
-		return MIN(s->name_fd, s->tmp_fd);
-	s->lock_fd = openat(fd, "lock",
-			    O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	while (s->lock_fd >= 0 && flock(s->lock_fd, LOCK_EX) < 0)
-		if (errno != EINTR)
-			return err_set(e, -errno, "cannot lock '%s': %s", path,
-				       strerror(errno));
-	if (s->lock_fd < 0)
-		return err_set(e, -errno, "cannot open the lock of '%s': %s",
-			       path, strerror(errno));
-	sweep(s);
-	return 0;
+	do
+		r = flock(fd, how) < 0 ? -errno : 0;
+	while (r == -EINTR);
+	return r;
 }
 
 static int open_folder(int at, const char *name)
@@ -102,32 +80,115 @@ static int open_folder(int at, const char *name)
 	return fd < 0 ? -errno : fd;
 }
 
-static void stage_close(struct stage *st)
-{
-	if (st->fd >= 0)
-		(void)close(take_fd(&st->fd));
-}
-
-static int stage_new(const struct store *s, struct stage *st)
-{
-	startopts_hex(st->name, STAGE_LEN);
-	if (mkdirat(s->tmp_fd, st->name, 0700) < 0)
-		return -errno;
-	st->fd = open_folder(s->tmp_fd, st->name);
-	return MIN(st->fd, 0);
-}
-
-/* To its name, over an empty folder if there is one. */
-static int stage_commit(const struct store *s, struct stage *st,
-			const char *name)
+static int store_lock(struct store *s, struct err *e)
 {
 	int r = 0;
 
-	if (syncfs(st->fd) < 0 ||
-	    renameat(s->tmp_fd, st->name, s->name_fd, name) < 0)
-		r = -errno;
-	stage_close(st);
-	return r;
+	s->lock_fd = openat(s->fd, "lock",
+			    O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (s->lock_fd < 0)
+		return err_set(e, -errno, "cannot open 'volumes/lock': %s",
+			       strerror(errno));
+	r = wait_lock(s->lock_fd, LOCK_EX);
+	return r < 0 ? err_set(e, r, "cannot lock the volumes: %s",
+			       strerror(-r))
+		     : 0;
+}
+
+static void store_unlock(struct store *s)
+{
+	if (s->lock_fd >= 0)
+		(void)close(take_fd(&s->lock_fd));
+}
+
+/* One that nobody holds is of whoever did not come to the end. */
+static void sweep_one(struct store *s, const char *name)
+{
+	auto_fd int fd = -1;
+
+	if (store_lock(s, NULL) == 0)
+		fd = open_folder(s->tmp_fd, name);
+	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0)
+		(void)close(take_fd(&fd));
+	store_unlock(s);
+	/* What cannot go now the next one takes. */
+	if (fd >= 0 && rmtree(s->tmp_fd, name) < 0)
+		return;
+}
+
+static DIR *open_list(int at)
+{
+	auto_fd int fd = open_folder(at, ".");
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+
+	if (fd < 0)
+		errno = -fd;
+	if (dir)
+		fd = -1;
+	return dir;
+}
+
+static void sweep(struct store *s)
+{
+	DIR *dir = open_list(s->tmp_fd);
+	const struct dirent *de;
+
+	while (dir && (de = readdir(dir)) != NULL)
+		if (de->d_name[0] != '.')
+			sweep_one(s, de->d_name);
+	if (dir)
+		(void)closedir(dir);
+}
+
+/* Opens the folders, and waits for the lock. */
+static int store_open(struct hutch *h, struct store *s, struct err *e)
+{
+	auto_free char *path = NULL;
+
+	if (asprintf(&path, "%s/volumes", h->data) < 0)
+		return err_set(e, -ENOMEM, "no memory");
+	s->fd = dirs_open(path, e);
+	if (s->fd < 0)
+		return s->fd;
+	s->name_fd = dirs_open_at(s->fd, "name", e);
+	s->tmp_fd = s->name_fd < 0 ? -1 : dirs_open_at(s->fd, "tmp", e);
+	if (s->name_fd < 0 || s->tmp_fd < 0)
+		return MIN(s->name_fd, s->tmp_fd);
+	sweep(s);
+	return store_lock(s, e);
+}
+
+/* Removes it, if it is still in tmp/. */
+static void stage_close(const struct store *s, struct stage *st)
+{
+	if (st->name[0] && rmtree(s->tmp_fd, st->name) < 0)
+		st->name[0] = '\0'; /* the next sweep takes it */
+	base_closep(&st->fd);
+}
+
+/* Context: the store is locked */
+static int stage_new(const struct store *s, struct stage *st)
+{
+	startopts_hex(st->name, STAGE_LEN);
+	if (mkdirat(s->tmp_fd, st->name, 0700) < 0) {
+		st->name[0] = '\0';
+		return -errno;
+	}
+	st->fd = open_folder(s->tmp_fd, st->name);
+	if (st->fd < 0)
+		return st->fd;
+	return flock(st->fd, LOCK_EX | LOCK_NB) < 0 ? -errno : 0;
+}
+
+/* To its name, over an empty folder if there is one; the store is locked. */
+static int stage_commit(const struct store *s, struct stage *st,
+			const char *name)
+{
+	if (renameat(s->tmp_fd, st->name, s->name_fd, name) < 0)
+		return -errno;
+	st->name[0] = '\0';
+	(void)flock(st->fd, LOCK_UN);
+	return fsync(s->name_fd) < 0 ? -errno : 0;
 }
 
 static int make(const struct store *s, const char *name)
@@ -136,9 +197,11 @@ static int make(const struct store *s, const char *name)
 	int r = stage_new(s, &st);
 
 	r = r < 0 ? r : maptree_new_root(st.fd);
+	if (r == 0 && fsync(st.fd) < 0)
+		r = -errno;
 	if (r == 0)
 		r = stage_commit(s, &st, name);
-	stage_close(&st);
+	stage_close(s, &st);
 	return r;
 }
 
@@ -163,53 +226,81 @@ static int open_or_make(const struct store *s, const char *name, struct err *e)
 
 /* ---- For a VM ---- */
 
-/* Return: 0, with another folder under @name if there was something to copy */
-static int fill(const struct store *s, const char *name, int tree,
-		const char *target)
+/*
+ * The volume, which is empty, is locked by us alone, so that it stays what its
+ * name stands for.
+ *
+ * Return: 0, with another folder under @name; the store is locked then
+ */
+static int fill(struct store *s, const char *name, int from, struct err *e)
 {
-	auto_fd int from = maptree_find(tree, target);
 	struct stage st = { .fd = -1 };
-	int r;
+	int r = stage_new(s, &st), locked;
 
-	/* What is no folder in the image is nothing to begin with. */
-	if (from < 0)
-		return 0;
-	r = stage_new(s, &st);
+	store_unlock(s);
 	r = r < 0 ? r : maptree_copy(from, st.fd);
-	if (r == 0)
+	if (r == 0 && syncfs(st.fd) < 0)
+		r = -errno;
+	locked = r < 0 ? 0 : store_lock(s, e);
+	if (r == 0 && locked == 0)
 		r = stage_commit(s, &st, name);
-	stage_close(&st);
-	return r;
+	stage_close(s, &st);
+	if (locked < 0)
+		return locked;
+	return r < 0 ? err_set(e, r, "cannot fill volume '%s': %s", name,
+			       strerror(-r))
+		     : 0;
+}
+
+/* Context: the store is locked. Return: a descriptor; -EAGAIN: look again */
+static int use(struct store *s, const char *name, int from, struct err *e)
+{
+	auto_fd int fd = open_or_make(s, name, e);
+	int r = 0;
+
+	if (fd < 0)
+		return fd;
+	if (from >= 0 && maptree_is_empty(fd) &&
+	    flock(fd, LOCK_EX | LOCK_NB) == 0) {
+		r = fill(s, name, from, e);
+		if (r < 0)
+			return r;
+		(void)close(take_fd(&fd));
+		fd = open_or_make(s, name, e);
+		if (fd < 0)
+			return fd;
+	}
+	if (flock(fd, LOCK_SH | LOCK_NB) == 0)
+		return take_fd(&fd);
+	r = -errno;
+	if (r == -EWOULDBLOCK) {
+		/* Filled by another: then it will be another folder. */
+		store_unlock(s);
+		r = wait_lock(fd, LOCK_SH);
+		(void)close(take_fd(&fd));
+		r = r < 0 ? r : store_lock(s, e);
+		r = r < 0 ? r : -EAGAIN;
+	}
+	return r == -EAGAIN ? r
+			    : err_set(e, r, "cannot lock volume '%s': %s", name,
+				      strerror(-r));
 }
 
 int volume_open(struct hutch *h, const char *name, int tree, const char *target,
 		struct err *e)
 {
+	/* What is no folder in the image is nothing to begin with. */
+	auto_fd int from = tree < 0 ? -1 : maptree_find(tree, target);
 	auto_volumes struct store s = STORE_INIT;
-	auto_fd int fd = -1;
 	int r = check_name(name, e);
 
 	r = r < 0 ? r : store_open(h, &s, e);
 	if (r < 0)
 		return r;
-	fd = open_or_make(&s, name, e);
-	if (fd < 0)
-		return fd;
-	if (tree >= 0 && maptree_is_empty(fd) &&
-	    flock(fd, LOCK_EX | LOCK_NB) == 0) {
-		r = fill(&s, name, tree, target);
-		if (r < 0)
-			return err_set(e, r, "cannot fill volume '%s': %s",
-				       name, strerror(-r));
-		(void)close(take_fd(&fd));
-		fd = open_or_make(&s, name, e);
-		if (fd < 0)
-			return fd;
-	}
-	if (flock(fd, LOCK_SH | LOCK_NB) < 0)
-		return err_set(e, -errno, "cannot lock volume '%s': %s", name,
-			       strerror(errno));
-	return take_fd(&fd);
+	do
+		r = use(&s, name, from, e);
+	while (r == -EAGAIN);
+	return r;
 }
 
 /* ---- For people ---- */
@@ -255,6 +346,8 @@ int hutch_volume_remove(struct hutch *h, const char *name, struct hutch_err *e)
 		return err_set(err_of(e), -errno,
 			       "cannot remove volume '%s': %s", name,
 			       strerror(errno));
+	/* Others may go on; the lock of the folder keeps sweeps off. */
+	store_unlock(&s);
 	r = rmtree(s.tmp_fd, stage);
 	return r < 0 ? err_set(err_of(e), r,
 			       "volume '%s' is gone, but not all of what was "
@@ -325,30 +418,38 @@ static int add(struct hutch_volume ***list, size_t *n, struct hutch_volume *v)
 	return 0;
 }
 
+static int read_list(const struct hutch *h, const struct store *s,
+		     struct hutch_volume ***list, struct err *e)
+{
+	DIR *dir = open_list(s->name_fd);
+	const struct dirent *de;
+	size_t n = 0;
+	int r = 0;
+
+	if (!dir)
+		return err_set(e, -errno, "cannot read the list of volumes: %s",
+			       strerror(errno));
+	while (r == 0 && (de = readdir(dir)) != NULL)
+		if (hutch_volume_name_ok(de->d_name))
+			r = add(list, &n, look(h, s, de->d_name));
+	(void)closedir(dir);
+	return r < 0 ? err_set(e, r, "no memory") : (int)n;
+}
+
 int hutch_volume_list(struct hutch *h, struct hutch_volume ***ret,
 		      struct hutch_err *e)
 {
 	struct hutch_volume **list = calloc(1, sizeof(struct hutch_volume *));
 	auto_volumes struct store s = STORE_INIT;
-	int r = store_open(h, &s, err_of(e)), fd;
-	const struct dirent *de;
-	size_t n = 0;
-	DIR *dir;
+	int r = list ? store_open(h, &s, err_of(e))
+		     : err_set(err_of(e), -ENOMEM, "no memory");
 
-	fd = r < 0 ? r : open_folder(s.name_fd, ".");
-	dir = fd < 0 ? NULL : fdopendir(fd);
-	while (r == 0 && dir && list && (de = readdir(dir)) != NULL)
-		if (hutch_volume_name_ok(de->d_name))
-			r = add(&list, &n, look(h, &s, de->d_name));
-	if (dir)
-		(void)closedir(dir);
-	if (r < 0 || !dir || !list) {
+	r = r < 0 ? r : read_list(h, &s, &list, err_of(e));
+	if (r < 0) {
 		hutch_volume_list_free(list);
-		return r < 0 && r != -ENOMEM
-			       ? r
-			       : err_set(err_of(e), -ENOMEM, "no memory");
+		return r;
 	}
-	qsort(list, n, sizeof(struct hutch_volume *), by_name);
+	qsort(list, (size_t)r, sizeof(struct hutch_volume *), by_name);
 	*ret = list;
-	return (int)n;
+	return r;
 }

@@ -2,13 +2,15 @@
 /*
  * host/lib/volume.h - named volumes: folders of hutch's own that VMs mount
  *
- *	volumes/lock		flock: held by who makes, opens or removes one
- *	volumes/name/NAME/	in the mapped layout; flock, shared: in use
- *	volumes/tmp/HEX/	what is being made or removed
+ *	volumes/lock		flock: held, and briefly, by who changes a name
+ *	volumes/name/NAME/	in the mapped layout; flock: shared, in use; alone,
+ *				about to be filled
+ *	volumes/tmp/HEX/	what is being made or removed; flock: by somebody
  *
  * A volume is made in tmp/ and moved to its name by one rename; to remove one
- * is to move it back.  What is found in tmp/ under the lock nobody makes any
- * more.
+ * is to move it back.  To copy and to remove takes as long as it takes, and is
+ * done without the lock: what is found in tmp/ and not locked was left by a
+ * crash.  Whoever wants a volume that is being filled waits for just that.
  */
 #ifndef HUTCH_HOST_LIB_VOLUME_H
 #define HUTCH_HOST_LIB_VOLUME_H

@@ -3,8 +3,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 
@@ -227,6 +230,102 @@ START_TEST(an_empty_volume_that_is_used_is_not_filled)
 }
 END_TEST
 
+/* ulimit -n may be little more than that: one for a level, and some. */
+START_TEST(a_deep_folder_takes_a_descriptor_a_level)
+{
+	struct rlimit old, low;
+	int fd, next, copy;
+	struct tree t;
+
+	begin(&t);
+	fd = make_folder(t.fd, "deep");
+	for (int i = 1; i < MAPTREE_DEPTH_MAX; i++) {
+		next = make_folder(fd, "d");
+		(void)close(fd);
+		fd = next;
+	}
+	make_file(fd, "end", S_IFREG, "end");
+	(void)close(fd);
+	fd = openat(t.fd, "deep", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	copy = make_folder(t.fd, "copy");
+	ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &old), 0);
+	low = old;
+	low.rlim_cur = (rlim_t)copy + MAPTREE_DEPTH_MAX + 8;
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &low), 0);
+	ck_assert_int_eq(maptree_copy(fd, copy), 0);
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &old), 0);
+	(void)close(fd);
+	for (int i = 1; i < MAPTREE_DEPTH_MAX; i++) {
+		next = openat(copy, "d", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		ck_assert_int_ge(next, 0);
+		(void)close(copy);
+		copy = next;
+	}
+	ck_assert_int_eq(faccessat(copy, "end", F_OK, 0), 0);
+	(void)close(copy);
+	end(&t);
+}
+END_TEST
+
+static int folder_of(struct tree *t, const char *name)
+{
+	char path[4300];
+	int fd;
+
+	(void)snprintf(path, sizeof(path), "%s/s/data/volumes/%s", t->v.dir,
+		       name);
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	ck_assert_int_ge(fd, 0);
+	return fd;
+}
+
+static void *open_filled(void *arg)
+{
+	struct tree *t = arg;
+	struct err e;
+	int fd = volume_open(t->v.h, "v", t->fd, "/www", &e);
+
+	ck_assert_msg(fd >= 0, "%s", e.msg);
+	ck_assert_int_eq(faccessat(fd, "index", F_OK, 0), 0);
+	(void)close(fd);
+	return NULL;
+}
+
+/* As it would be by another process: alone, and for as long as it takes. */
+START_TEST(a_volume_that_is_filled_is_waited_for_and_no_other)
+{
+	pthread_t waits;
+	struct tree t;
+	struct err e;
+	int fd, other, tmp, stage;
+
+	begin(&t);
+	ck_assert_int_eq(hutch_volume_create(t.v.h, "v", &t.v.e), 0);
+	tmp = folder_of(&t, "tmp");
+	stage = make_folder(tmp, "0123456789abcdef");
+	ck_assert_int_eq(flock(stage, LOCK_EX | LOCK_NB), 0);
+	fd = folder_of(&t, "name/v");
+	ck_assert_int_eq(flock(fd, LOCK_EX | LOCK_NB), 0);
+	ck_assert_int_eq(pthread_create(&waits, NULL, open_filled, &t), 0);
+
+	other = volume_open(t.v.h, "other", t.fd, "/www", &e);
+	ck_assert_msg(other >= 0, "%s", e.msg);
+	(void)close(other);
+	ck_assert_int_eq(hutch_volume_remove(t.v.h, "other", &t.v.e), 0);
+	ck_assert_int_eq(hutch_volume_remove(t.v.h, "v", &t.v.e), -EBUSY);
+	ck_assert_int_eq(faccessat(tmp, "0123456789abcdef", F_OK, 0), 0);
+
+	/* The other gives up: then whoever has waited does it. */
+	(void)close(fd);
+	ck_assert_int_eq(pthread_join(waits, NULL), 0);
+	(void)close(stage);
+	ck_assert_int_eq(hutch_volume_create(t.v.h, "v", &t.v.e), 0);
+	ck_assert_int_lt(faccessat(tmp, "0123456789abcdef", F_OK, 0), 0);
+	(void)close(tmp);
+	end(&t);
+}
+END_TEST
+
 START_TEST(volumes_have_plain_names)
 {
 	static const char *const good[] = { "a", "9", "A_b.c-d", NULL };
@@ -275,5 +374,7 @@ END_TEST
 
 CHECK_MAIN("volume", paths_are_followed_within_the_tree,
 	   links_of_the_host_are_not_followed, a_new_volume_is_filled_once,
-	   an_empty_volume_that_is_used_is_not_filled, volumes_have_plain_names,
-	   what_a_crash_left_is_swept_away)
+	   an_empty_volume_that_is_used_is_not_filled,
+	   a_deep_folder_takes_a_descriptor_a_level,
+	   a_volume_that_is_filled_is_waited_for_and_no_other,
+	   volumes_have_plain_names, what_a_crash_left_is_swept_away)
