@@ -81,6 +81,36 @@ START_TEST(nothing_of_a_try_stays)
 }
 END_TEST
 
+/* Its root may mount the disk, and make any name in it. */
+START_TEST(guest_cannot_keep_a_share_from_being_served)
+{
+	struct fs_opts o = mapped(true);
+	struct fuse_kit k;
+	struct stat st;
+
+	fk_scratch(&k);
+	for (int i = 0; i < 3; i++) {
+		if (i == 0) {
+			fk_host_file(&k, FS_PROBE_NAME, "a file");
+		} else if (i == 1) {
+			fk_host_dir(&k, FS_PROBE_NAME);
+			fk_host_dir(&k, FS_PROBE_NAME "/a");
+			fk_host_file(&k, FS_PROBE_NAME "/a/b", "");
+		} else {
+			ck_assert_int_eq(symlinkat(k.top, k.fd, FS_PROBE_NAME),
+					 0);
+		}
+		fk_serve(&k, &o);
+		ck_assert_int_lt(
+			fstatat(k.fd, FS_PROBE_NAME, &st, AT_SYMLINK_NOFOLLOW),
+			0);
+		fs_server_free(k.s);
+		k.s = NULL;
+	}
+	fk_done(&k);
+}
+END_TEST
+
 START_TEST(upper_is_for_what_can_be_one)
 {
 	struct fs_opts o = mapped(true);
@@ -203,5 +233,5 @@ START_TEST(overlay_is_a_host_for_all_but_an_upper)
 END_TEST
 
 CHECK_MAIN("fs_probe", folder_without_attributes_is_not_for_mapped,
-	   nothing_of_a_try_stays, upper_is_for_what_can_be_one,
-	   overlay_is_a_host_for_all_but_an_upper)
+	   nothing_of_a_try_stays, guest_cannot_keep_a_share_from_being_served,
+	   upper_is_for_what_can_be_one, overlay_is_a_host_for_all_but_an_upper)

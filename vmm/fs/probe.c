@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <sys/xattr.h>
 
+#include "common/rmtree.h"
 #include "vmm/fs/owner.h"
 #include "vmm/fs/probe.h"
 
@@ -80,18 +81,22 @@ static int try_renames(int dir, struct err *e)
 	return 0;
 }
 
-static void empty(int dir)
+static int cannot_remove(int r, struct err *e)
 {
-	(void)unlinkat(dir, "a", 0);
-	(void)unlinkat(dir, "b", 0);
+	return err_set(e, r, "share: cannot remove '%s' in it: %s",
+		       FS_PROBE_NAME, strerror(-r));
 }
 
 static int try_names(const struct fs_server *s, struct err *e)
 {
 	auto_fd int dir = -1;
-	int r;
+	int r, gone;
 
-	if (mkdirat(s->root_fd, FS_PROBE_NAME, 0700) < 0 && errno != EEXIST)
+	/* Of one that was killed, or of a guest, which may use any name. */
+	r = rmtree(s->root_fd, FS_PROBE_NAME);
+	if (r < 0)
+		return cannot_remove(r, e);
+	if (mkdirat(s->root_fd, FS_PROBE_NAME, 0700) < 0)
 		return err_set(e, -errno, "share: cannot make a folder: %s",
 			       strerror(errno));
 	dir = openat(s->root_fd, FS_PROBE_NAME,
@@ -99,11 +104,9 @@ static int try_names(const struct fs_server *s, struct err *e)
 	if (dir < 0)
 		return err_set(e, -errno, "share: '%s' in it: %s",
 			       FS_PROBE_NAME, strerror(errno));
-	empty(dir);
 	r = try_renames(dir, e);
-	empty(dir);
-	(void)unlinkat(s->root_fd, FS_PROBE_NAME, AT_REMOVEDIR);
-	return r;
+	gone = rmtree(s->root_fd, FS_PROBE_NAME);
+	return r == 0 && gone < 0 ? cannot_remove(gone, e) : r;
 }
 
 int fs_probe(const struct fs_server *s, struct err *e)

@@ -8,7 +8,10 @@
 
 struct fs_server;
 
-/* A folder in the root, while it is tried what can be done with names. */
+/*
+ * A folder in the root, while it is tried what can be done with names.  What a
+ * guest has put there is removed.
+ */
 #define FS_PROBE_NAME ".hutch-probe"
 
 /**
