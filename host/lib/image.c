@@ -293,12 +293,10 @@ int hutch_image_inspect(struct hutch *h, const char *name,
 /* ---- Removing ---- */
 
 /* A disk without its image is lost: it has only what differs. */
-static int drop(struct hutch *h, const struct imagestore *s, const char *id,
-		int max_names, struct err *e)
+static int needed_by_disk(void *arg, const char *id, struct err *e)
 {
 	char user[HUTCH_NAME_MAX + 1];
-
-	int r = disk_user(h, id, user);
+	int r = disk_user(arg, id, user);
 
 	if (r < 0)
 		return err_set(e, r,
@@ -311,7 +309,14 @@ static int drop(struct hutch *h, const struct imagestore *s, const char *id,
 			"image %.*s is what the disk of VM '%s' was made "
 			"over: hutch rm %s first",
 			IMAGESTORE_SHORTID, id, user, user);
-	return imagestore_drop(s, id, max_names, e);
+	return 0;
+}
+
+/* A disk is made while its image is in use: so with its lock there is no new one. */
+static int drop(struct hutch *h, const struct imagestore *s, const char *id,
+		int max_names, struct err *e)
+{
+	return imagestore_drop(s, id, max_names, needed_by_disk, h, e);
 }
 
 static int remove_image(struct hutch *h, const struct imagestore *s,

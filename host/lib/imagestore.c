@@ -372,8 +372,27 @@ int imagestore_ids(const struct imagestore *s, char ***ret, struct err *e)
 	return n;
 }
 
+/* Return: a descriptor that holds its lock, alone; -ENOENT; -EBUSY */
+static int lock_to_drop(const struct imagestore *s, const char *id,
+			imagestore_needed needed, void *arg, struct err *e)
+{
+	auto_fd int fd = lock_dir(s->id_fd, id, LOCK_EX);
+	int r = 0;
+
+	if (fd < 0 && fd != -EWOULDBLOCK)
+		return no_image(id, e);
+	/* Of one that is in use this may say more. */
+	if (needed)
+		r = needed(arg, id, e);
+	if (r < 0)
+		return r;
+	return fd < 0 ? err_set(e, -EBUSY, "image %.*s is in use by a VM",
+				IMAGESTORE_SHORTID, id)
+		      : take_fd(&fd);
+}
+
 int imagestore_drop(const struct imagestore *s, const char *id, int max_names,
-		    struct err *e)
+		    imagestore_needed needed, void *arg, struct err *e)
 {
 	struct imagestore_stage gone = IMAGESTORE_STAGE_INIT;
 	auto_fd int lock = lock_store(s, e);
@@ -381,12 +400,9 @@ int imagestore_drop(const struct imagestore *s, const char *id, int max_names,
 
 	if (lock < 0)
 		return lock;
-	gone.fd = lock_dir(s->id_fd, id, LOCK_EX);
-	if (gone.fd == -EWOULDBLOCK)
-		return err_set(e, -EBUSY, "image %.*s is in use by a VM",
-			       IMAGESTORE_SHORTID, id);
+	gone.fd = lock_to_drop(s, id, needed, arg, e);
 	if (gone.fd < 0)
-		return no_image(id, e);
+		return gone.fd;
 	n = imagenames_count(s, id, e);
 	if (n >= 0 && max_names >= 0 && n > max_names)
 		n = err_set(e, -ENOTEMPTY,

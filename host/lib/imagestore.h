@@ -133,6 +133,9 @@ MUST_CHECK int imagestore_ids(const struct imagestore *s, char ***ret,
 /** imagestore_free_ids() - Free such a list; takes NULL */
 void imagestore_free_ids(char **ids);
 
+/** imagestore_needed - Whether image @id must stay. Return: 0, or -errno if so */
+typedef int (*imagestore_needed)(void *arg, const char *id, struct err *e);
+
 /** imagestore_unname() - Take one name away. Return: 0 or -errno */
 MUST_CHECK int imagestore_unname(const struct imagestore *s, const char *name,
 				 struct err *e);
@@ -140,10 +143,14 @@ MUST_CHECK int imagestore_unname(const struct imagestore *s, const char *name,
 /**
  * imagestore_drop() - Remove an image and all of its names
  * @max_names:	It may have; -1: any number
+ * @needed:	Asked, with @arg, while nobody can begin to use the image: refuses
+ *		with a sentence if something needs it that has no lock; or NULL
  *
- * Return: 0; -ENOENT; -EBUSY if it is in use; -ENOTEMPTY if it has more names
+ * Return: 0; -ENOENT; -EBUSY if it is in use; -ENOTEMPTY if it has more names;
+ *         or what @needed says
  */
 MUST_CHECK int imagestore_drop(const struct imagestore *s, const char *id,
-			       int max_names, struct err *e);
+			       int max_names, imagestore_needed needed,
+			       void *arg, struct err *e);
 
 #endif

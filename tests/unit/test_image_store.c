@@ -4,10 +4,12 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 
 #include "host/lib/dirs.h"
 #include "host/lib/imageinfo.h"
+#include "host/lib/imagenames.h"
 #include "host/lib/imagestore.h"
 #include "host/lib/imagework.h"
 #include "host/lib/record.h"
@@ -248,13 +250,42 @@ START_TEST(names_go_before_what_they_lead_to)
 	tmp = s.tmp_fd;
 	s.tmp_fd = open("/proc/self", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	ck_assert_int_ge(s.tmp_fd, 0);
-	ck_assert_int_lt(imagestore_drop(&s, ID_A, 1, &e), 0);
+	ck_assert_int_lt(imagestore_drop(&s, ID_A, 1, NULL, NULL, &e), 0);
 	(void)close(s.tmp_fd);
 	s.tmp_fd = tmp;
 	/* Never the other way round. */
 	ck_assert_int_eq(imagestore_find(&s, "a:1", id, NULL, &e), -ENOENT);
 	ck_assert(imagestore_whole(&s, ID_A));
-	ck_assert_int_eq(imagestore_drop(&s, ID_A, 0, &e), 0);
+	ck_assert_int_eq(imagestore_drop(&s, ID_A, 0, NULL, NULL, &e), 0);
+	close_store(&v, &s);
+}
+END_TEST
+
+/* Whoever makes a disk over an image uses it meanwhile: now nobody can. */
+static int is_needed(void *arg, const char *id, struct err *e)
+{
+	struct imagestore *s = arg;
+	int fd = openat(s->id_fd, id, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_lt(flock(fd, LOCK_SH | LOCK_NB), 0);
+	(void)close(fd);
+	return err_set(e, -EBUSY, "it is needed");
+}
+
+START_TEST(what_needs_an_image_is_asked_under_its_lock)
+{
+	struct imagestore s = IMAGESTORE_INIT;
+	struct host_env v;
+	struct err e = { 0 };
+
+	open_store(&v, &s);
+	put(&s, ID_A, "a:1");
+	ck_assert_int_eq(imagestore_drop(&s, ID_A, -1, is_needed, &s, &e),
+			 -EBUSY);
+	ck_assert_str_eq(e.msg, "it is needed");
+	ck_assert(imagestore_whole(&s, ID_A));
+	ck_assert_int_eq(imagenames_count(&s, ID_A, &e), 1);
 	close_store(&v, &s);
 }
 END_TEST
@@ -349,5 +380,6 @@ CHECK_MAIN("image_store", an_image_in_use_stays,
 	   a_sweep_leaves_what_somebody_holds, names_and_ids_are_found,
 	   a_cut_id_must_be_one_image, a_list_is_sorted_by_name,
 	   a_damaged_one_is_replaced_unless_it_is_used,
-	   names_go_before_what_they_lead_to, options_that_are_none_are_refused,
-	   lines_of_the_helper_are_checked)
+	   names_go_before_what_they_lead_to,
+	   what_needs_an_image_is_asked_under_its_lock,
+	   options_that_are_none_are_refused, lines_of_the_helper_are_checked)
