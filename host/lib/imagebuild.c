@@ -110,7 +110,7 @@ static char *make_config(const struct recipe *rc, const char *title)
 {
 	auto_json json_t *j = json_object();
 	json_t *labels = json_object();
-	int r = json_object_set_new(labels, TITLE, json_string(title));
+	int r = json_object_set_new(labels, TITLE, jsontext_string(title));
 
 	r |= json_object_set_new(labels, VERSION, json_string(rc->suite));
 	r |= json_object_set_new(j, "Labels", labels);

@@ -7,6 +7,7 @@
 #include "common/io.h"
 #include "common/log.h"
 #include "host/lib/internal.h"
+#include "host/lib/jsontext.h"
 #include "host/lib/recipe.h"
 #include "host/lib/record.h"
 
@@ -207,6 +208,14 @@ static int on_line(struct recipe *r, char *line, struct err *e)
 		   e);
 }
 
+/* What is in it gets into JSON. */
+static int check_text(const char *line, struct err *e)
+{
+	auto_json json_t *j = json_string(line);
+
+	return j ? 0 : err_set(e, -EINVAL, "it is not UTF-8");
+}
+
 int recipe_parse(char *text, struct recipe *ret, struct err *e)
 {
 	struct recipe r = { 0 };
@@ -218,7 +227,8 @@ int recipe_parse(char *text, struct recipe *ret, struct err *e)
 		line += strspn(line, BLANKS);
 		if (!*line || *line == '#')
 			continue;
-		code = on_line(&r, line, e);
+		code = check_text(line, e);
+		code = code < 0 ? code : on_line(&r, line, e);
 		if (code < 0)
 			code = err_wrap(e, code, "line %d", n);
 	}

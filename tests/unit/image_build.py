@@ -83,7 +83,8 @@ class Box:
         os.chmod(top, 0o755)
 
     def write(self, name, text):
-        with open(self.top + "/" + name, "w") as f:
+        with open(self.top + "/" + name, "w", encoding="utf-8",
+                  errors="surrogateescape") as f:
             f.write(text)
 
     def tar(self, *entries):
@@ -214,6 +215,8 @@ def refused_recipes(b):
             (good + "suite --x\n", "line 3: suite '--x'"),
             (good + "env X\n", "line 3: env 'X'"),
             (good + "env =X\n", "line 3: env '=X'"),
+            (good + "env A=\udcff\n", "line 3: it is not UTF-8"),
+            (good + "cmd \udcff\n", "line 3: it is not UTF-8"),
             (good + "env A=1\n" * 65, "line 67: more than 64 variables"),
             (good + "cmd " + "a " * 65, "line 3: more than 64 words"),
             (good + "\0", "zero bytes"),
