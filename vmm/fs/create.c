@@ -43,6 +43,7 @@ static int tell(struct fs_server *s, struct fs_inode *dir, const char *name,
 				  &ino);
 	if (r < 0)
 		return r;
+	bug_on(!ino);
 	m->known = true;
 	if (!name)
 		fs_quota_nameless(s, ino);
