@@ -63,14 +63,12 @@ static int remove_one(struct cli *c, const char *path, const void *arg,
 static int each(struct cli *c, const struct opt_words *w, const char *user,
 		names_fn *fn, struct deed *d)
 {
-	bool ours = false;
 	int r = fs_open(c, opt_word(w, 0), user, &d->fs);
 
 	if (r != 0)
 		return r;
-	d->ours = &ours;
 	r = names_each(c, w, 1, fn, d);
-	if (r && !ours)
+	if (r && !*d->ours)
 		r = FS_EXIT_REFUSED;
 	hutch_fs_close(d->fs);
 	return r;
@@ -79,8 +77,10 @@ static int each(struct cli *c, const struct opt_words *w, const char *user,
 static int cmd_mkdir(struct cli *c, const void *opts, const struct opt_words *w)
 {
 	const struct mkdir_opts *o = opts;
+	bool ours = false;
 	struct deed d = { .flags = o->parents ? HUTCH_FS_PARENTS : 0,
-			  .mode = FOLDER_MODE };
+			  .mode = FOLDER_MODE,
+			  .ours = &ours };
 	struct hutch_err e = { 0 };
 
 	if (fs_mode(o->mode, &d.mode, &e) < 0)
@@ -119,8 +119,10 @@ static const struct opt rm_opts[] = {
 static int cmd_rm(struct cli *c, const void *opts, const struct opt_words *w)
 {
 	const struct rm_opts *o = opts;
+	bool ours = false;
 	struct deed d = { .flags = (o->recursive ? HUTCH_FS_RECURSIVE : 0) |
-				   (o->force ? HUTCH_FS_FORCE : 0) };
+				   (o->force ? HUTCH_FS_FORCE : 0),
+			  .ours = &ours };
 
 	return each(c, w, o->user, remove_one, &d);
 }
