@@ -184,6 +184,8 @@ int files_next(struct hutch_fs *fs, struct wire_frame *ret, struct err *e)
 		r = session_await(&fs->s, 0, ret, e);
 		if (r == 0)
 			r = sort(fs, ret, e);
+		/* It may talk until it has all that we have queued. */
+		(void)conn_flush(&fs->s.conn);
 	} while (r == 2);
 	return r;
 }
