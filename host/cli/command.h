@@ -147,18 +147,18 @@ struct command {
 	uint64_t timeout_ms;
 	/* Of a VM. */
 	uint64_t memory;
-	unsigned int cpus;
 	uint64_t idle_timeout_ms;
-	bool keep_alive;
-	struct cli_mounts mounts;
-	enum hutch_on_exit on_exit;
-	bool disk_ram;
 	uint64_t disk;
-	enum command_pull pull;
+	struct cli_mounts mounts;
 	struct hutch_image *image;
 	const char *const *image_argv;
-	bool image_says;
 	struct hutch_record *old;
+	enum hutch_on_exit on_exit;
+	enum command_pull pull;
+	unsigned int cpus;
+	bool keep_alive;
+	bool disk_ram;
+	bool image_says;
 	/* Of a process in one. */
 	const char *id;
 	uint64_t memory_limit;

@@ -122,9 +122,9 @@ static const char **join(const char *const *a, const char *const *b)
 	size_t n = strv_len(a), m = strv_len(b);
 	const char **v = calloc(n + m + 1, sizeof(*v));
 
-	if (v && n)
+	if (v && a)
 		memcpy(v, a, n * sizeof(*v));
-	if (v && m)
+	if (v && b)
 		memcpy(v + n, b, m * sizeof(*v));
 	return v;
 }

@@ -337,7 +337,7 @@ static int copy_folder(int from, int *to, unsigned int depth)
 	dir = fdopendir(own);
 	if (!dir)
 		return -errno;
-	own = -1;
+	(void)take_fd(&own);
 	r = copy_names(dir, to, depth);
 	(void)closedir(dir);
 	return r;
@@ -367,7 +367,7 @@ bool maptree_is_empty(int fd)
 	const struct dirent *de = NULL;
 
 	if (dir)
-		own = -1;
+		(void)take_fd(&own);
 	while (dir && (de = readdir(dir)) != NULL && is_dots(de->d_name))
 		;
 	if (dir)

@@ -124,7 +124,7 @@ static DIR *open_list(int at)
 	if (fd < 0)
 		errno = -fd;
 	if (dir)
-		fd = -1;
+		(void)take_fd(&fd);
 	return dir;
 }
 
@@ -441,9 +441,11 @@ int hutch_volume_list(struct hutch *h, struct hutch_volume ***ret,
 {
 	struct hutch_volume **list = calloc(1, sizeof(struct hutch_volume *));
 	auto_volumes struct store s = STORE_INIT;
-	int r = list ? store_open(h, &s, err_of(e))
-		     : err_set(err_of(e), -ENOMEM, "no memory");
+	int r;
 
+	if (!list)
+		return err_set(err_of(e), -ENOMEM, "no memory");
+	r = store_open(h, &s, err_of(e));
 	r = r < 0 ? r : read_list(h, &s, &list, err_of(e));
 	if (r < 0) {
 		hutch_volume_list_free(list);

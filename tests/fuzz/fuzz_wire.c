@@ -20,15 +20,15 @@ static void same(const struct wire_frame *f, struct wr *wr)
 	bug_on(f->len && memcmp(wr->buf + WIRE_HDR_LEN, f->data, f->len) != 0);
 }
 
-#define AGAIN(kind)                                               \
-	do {                                                      \
-		struct msg_##kind m;                              \
-                                                                  \
-		r = wire_##kind##_parse(f->data, f->len, &m, &e); \
-		if (r == 0) {                                     \
-			wire_##kind##_put(&wr, &m);               \
-			same(f, &wr);                             \
-		}                                                 \
+#define AGAIN(kind)                                              \
+	do {                                                     \
+		struct msg_##kind m;                             \
+                                                                 \
+		r = wire_##kind##_parse(f->data, f->len, &m, e); \
+		if (r == 0) {                                    \
+			wire_##kind##_put(wr, &m);               \
+			same(f, wr);                             \
+		}                                                \
 	} while (0)
 
 static int again_output(const struct wire_frame *f, struct wr *wr,
@@ -87,10 +87,83 @@ static int again_process(const struct wire_frame *f, struct wr *wr,
 	return r;
 }
 
-static int again(const struct wire_frame *f, uint8_t *buf)
+/* Of trees of files. */
+static int again_files(const struct wire_frame *f, struct wr *wr, struct err *e)
 {
-	struct wr wr = wr_init(buf, WIRE_HDR_LEN + f->len);
-	struct err e = { 0 };
+	int r = 0;
+
+	switch (f->type) {
+	case WIRE_FILE:
+		AGAIN(file);
+		break;
+	case WIRE_FILE_ENTRY:
+		AGAIN(entry);
+		break;
+	case WIRE_FILE_DATA:
+		AGAIN(file_data);
+		break;
+	case WIRE_FILE_XATTR:
+		AGAIN(xattr);
+		break;
+	case WIRE_FILE_END:
+		AGAIN(file_end);
+		break;
+	case WIRE_FILE_NOTE:
+		AGAIN(note);
+		break;
+	case WIRE_FILE_EVENT:
+		AGAIN(watch);
+		break;
+	default:
+		break;
+	}
+	return r;
+}
+
+/* From the agent. */
+static int again_agent(const struct wire_frame *f, struct wr *wr, struct err *e)
+{
+	int r = 0;
+
+	switch (f->type) {
+	case WIRE_STARTED:
+		AGAIN(started);
+		break;
+	case WIRE_STDOUT:
+	case WIRE_STDERR:
+		r = again_output(f, wr, e);
+		break;
+	case WIRE_EXIT:
+		AGAIN(exit);
+		break;
+	case WIRE_ERROR:
+		AGAIN(error);
+		break;
+	case WIRE_EVENT:
+		AGAIN(event);
+		break;
+	case WIRE_STAT_ANSWER:
+		AGAIN(stat);
+		break;
+	case WIRE_STDIN_ACK:
+		AGAIN(stdin_ack);
+		break;
+	case WIRE_TRUNCATED:
+		AGAIN(truncated);
+		break;
+	case WIRE_PROCESS:
+		r = again_process(f, wr, e);
+		break;
+	default:
+		r = again_files(f, wr, e);
+		break;
+	}
+	return r;
+}
+
+static int again_client(const struct wire_frame *f, struct wr *wr,
+			struct err *e)
+{
 	int r = 0;
 
 	switch (f->type) {
@@ -98,7 +171,7 @@ static int again(const struct wire_frame *f, uint8_t *buf)
 		AGAIN(hello);
 		break;
 	case WIRE_EXEC:
-		r = again_exec(f, &wr, &e);
+		r = again_exec(f, wr, e);
 		break;
 	case WIRE_SHUTDOWN:
 		AGAIN(shutdown);
@@ -127,61 +200,22 @@ static int again(const struct wire_frame *f, uint8_t *buf)
 	case WIRE_WAIT_PORT:
 		AGAIN(wait_port);
 		break;
-	case WIRE_STARTED:
-		AGAIN(started);
-		break;
-	case WIRE_STDOUT:
-	case WIRE_STDERR:
-		r = again_output(f, &wr, &e);
-		break;
-	case WIRE_EXIT:
-		AGAIN(exit);
-		break;
-	case WIRE_ERROR:
-		AGAIN(error);
-		break;
-	case WIRE_EVENT:
-		AGAIN(event);
-		break;
-	case WIRE_STAT_ANSWER:
-		AGAIN(stat);
-		break;
-	case WIRE_STDIN_ACK:
-		AGAIN(stdin_ack);
-		break;
-	case WIRE_TRUNCATED:
-		AGAIN(truncated);
-		break;
-	case WIRE_PROCESS:
-		r = again_process(f, &wr, &e);
-		break;
-	case WIRE_FILE:
-		AGAIN(file);
-		break;
-	case WIRE_FILE_ENTRY:
-		AGAIN(entry);
-		break;
-	case WIRE_FILE_DATA:
-		AGAIN(file_data);
-		break;
-	case WIRE_FILE_XATTR:
-		AGAIN(xattr);
-		break;
-	case WIRE_FILE_END:
-		AGAIN(file_end);
-		break;
-	case WIRE_FILE_NOTE:
-		AGAIN(note);
-		break;
-	case WIRE_FILE_EVENT:
-		AGAIN(watch);
-		break;
 	case WIRE_BOOT:
-		r = again_boot(f, &wr, &e);
+		r = again_boot(f, wr, e);
 		break;
 	default:
+		r = again_agent(f, wr, e);
 		break;
 	}
+	return r;
+}
+
+static int again(const struct wire_frame *f, uint8_t *buf)
+{
+	struct wr wr = wr_init(buf, WIRE_HDR_LEN + f->len);
+	struct err e = { 0 };
+	int r = again_client(f, &wr, &e);
+
 	bug_on(r < 0 && (!*e.msg || e.code != r));
 	return r;
 }

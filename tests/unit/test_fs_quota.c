@@ -215,7 +215,7 @@ START_TEST(upper_layer_that_is_full_has_room_for_names)
 	ck_assert_int_eq(fk_rename(&k, ROOT, "wh2", fk_at(&k, "w"), "x", 0), 0);
 	/* Not for ever; nor does it keep a file from getting another name. */
 	ck_assert_int_gt(make_folders(&k, "a"), 0);
-	ck_assert_uint_le(used(&k).bytes, MIB + 2 * FS_QUOTA_RESERVE);
+	ck_assert_uint_le(used(&k).bytes, MIB + 2ull * FS_QUOTA_RESERVE);
 	ck_assert_uint_le(used(&k).inodes,
 			  MIB / FS_QUOTA_INODE_BYTES +
 				  2ull * FS_QUOTA_RESERVE_INODES);
@@ -231,7 +231,7 @@ START_TEST(upper_layer_that_is_full_has_room_for_names)
 	ck_assert_int_eq(fk_start(&k), 0);
 	ck_assert_int_eq(fk_mknod(&k, ROOT, "o", S_IFREG | 0600, 0), 0);
 	ck_assert_int_gt(make_folders(&k, "b"), 0);
-	ck_assert_uint_le(used(&k).bytes, before + 2 * FS_QUOTA_RESERVE);
+	ck_assert_uint_le(used(&k).bytes, before + 2ull * FS_QUOTA_RESERVE);
 	ck_assert_int_eq(fk_create(&k, ROOT, "n2", O_RDWR, 0600), -ENOSPC);
 	expect_true_in_the_end(&k);
 	fk_done(&k);
@@ -636,8 +636,8 @@ START_TEST(count_never_drifts)
 		}
 		let_work(&k, i + 1, turns);
 		ck_assert_uint_le(used(&k).bytes,
-				  2 * MIB +
-					  (o.upper ? 2 : 0) * FS_QUOTA_RESERVE);
+				  2 * MIB + (o.upper ? 2ull : 0) *
+						    FS_QUOTA_RESERVE);
 		ck_assert_uint_le(used(&k).inodes,
 				  40 + (o.upper ? 2 : 0) *
 						  FS_QUOTA_RESERVE_INODES);

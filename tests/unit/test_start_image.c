@@ -77,7 +77,7 @@ static void begin(struct host_env *v, struct hutch_start_opts *o)
 
 static void end(struct host_env *v, struct hutch_start_opts *o)
 {
-	struct hutch_image *img;
+	void *img;
 
 	memcpy(&img, &o->image, sizeof(img));
 	hutch_image_close(img);
@@ -346,7 +346,7 @@ START_TEST(an_image_under_a_disk_stays)
 {
 	struct hutch_image_info **gone = NULL;
 	struct hutch_start_opts o;
-	struct hutch_image *img;
+	void *img;
 	struct host_env v;
 
 	begin(&v, &o);
@@ -404,7 +404,7 @@ END_TEST
 START_TEST(an_image_with_a_signal_that_is_none_is_refused)
 {
 	struct hutch_start_opts o;
-	struct hutch_image *img;
+	void *img;
 	struct host_env v;
 
 	begin(&v, &o);

@@ -12,7 +12,7 @@
 #include "vmm/core/window.h"
 
 #define GPA  (1ull << 32)
-#define PAGE 4096u
+#define PAGE 4096ull
 
 /**
  * struct kit - A guest with a window that has a file in it

@@ -18,7 +18,7 @@
 #include "vmm/core/window.h"
 
 #define SLOT WINDOW_SLOT
-#define PAGE 4096u
+#define PAGE 4096ull
 
 /* A file of @len bytes, each of which is @c. */
 static int file_of(size_t len, char c)
@@ -81,7 +81,7 @@ static char file_byte(int fd, off_t off)
 {
 	char c = 0;
 
-	return pread(fd, &c, 1, off) == 1 ? c : '!';
+	return (char)(pread(fd, &c, 1, off) == 1 ? c : '!');
 }
 
 static unsigned int n_fds(void)
@@ -404,15 +404,18 @@ END_TEST
 static unsigned int n_mappings(const struct window *w)
 {
 	FILE *f = fopen("/proc/self/maps", "re");
-	unsigned long from, to;
-	char line[512];
+	char line[512], *end;
 	unsigned int n = 0;
 
 	bug_on(!f);
-	while (fgets(line, sizeof(line), f))
-		if (sscanf(line, "%lx-%lx", &from, &to) == 2)
-			n += from < (uintptr_t)w->hva + w->len &&
-			     to > (uintptr_t)w->hva;
+	while (fgets(line, sizeof(line), f)) {
+		unsigned long from = strtoul(line, &end, 16), to;
+
+		bug_on(*end != '-');
+		to = strtoul(end + 1, &end, 16);
+		n += from < (uintptr_t)w->hva + w->len &&
+		     to > (uintptr_t)w->hva;
+	}
 	(void)fclose(f);
 	return n;
 }
