@@ -101,9 +101,9 @@ data" "$(sed '/^file$/{N;N;N;s/\n/ /g;}' "$out")" "after the next start"
 	retry 60 has v state stopped
 	expect 0 hutch start v
 	expect 0 hutch exec v -- sh -euc '
-		cat /synced; echo x 2>&1 >>/new || true; rm "/old/hard link"; ls /old
+		cat /synced; echo x 2>&1 >>/new || true; rm /old/hard; ls /old
 		mv /moved/deep /moved/deeper; rm /big; echo new >/new; cat /new'
-	is 'synced more sh: write error: No space left on device file sub new' \
+	is 'synced more sh: write error: No space left on device file link sub new' \
 		"$(tr '\n' ' ' <"$out" | sed 's/ $//')" "a full disk after a start"
 	hutch stop v
 	# None of it has touched the image.
