@@ -135,7 +135,8 @@ static const struct call forbidden_to_fs[] = {
 	{ "read", SYS_read, { -1 } },
 	{ "KVM_RUN", SYS_ioctl, { -1, KVM_RUN } },
 	{ "FICLONE", SYS_ioctl, { -1, 0x40049409 } },
-	{ "fchownat", SYS_fchownat, { -1 } },
+	{ "fchownat to root", SYS_fchownat, { -1, 0, 0 } },
+	{ "fchown", SYS_fchown, { -1 } },
 	{ "renameat", SYS_renameat, { -1 } },
 	{ "chroot", SYS_chroot, { 0 } },
 	{ "fchdir", SYS_fchdir, { -1 } },
@@ -145,6 +146,7 @@ static const struct call forbidden_to_fs[] = {
 };
 
 static const struct call allowed_to_fs[] = {
+	{ "fchownat to nobody", SYS_fchownat, { -1, 0, 0xffffffff } },
 	{ "openat2", SYS_openat2, { -1 } },
 	{ "preadv", SYS_preadv, { -1 } },
 	{ "pwritev2", SYS_pwritev2, { -1 } },
