@@ -76,9 +76,9 @@ const struct verb verb_backup = {
 	.summary = "write a folder of a VM to an archive",
 	.help = "Writes folder DIR of VM NAME, with all that is in it, to "
 		"FILE as tar+zstd, and\nprints its SHA-256 as sha256sum does. "
-		"FILE is there when it is whole; - is standard\noutput. Kept "
-		"are modes, owners, times and links; what is mounted below "
-		"DIR is not.\nWhat changes meanwhile may be from before or "
+		"FILE is there when it is whole; - is\nstandard output. Kept "
+		"are modes, owners, times and links; what is mounted below\n"
+		"DIR is not. What changes meanwhile may be from before or "
 		"after.\n",
 	.rules = { .table = backup_opts },
 	.opts_size = sizeof(struct backup_opts),
@@ -152,7 +152,7 @@ const struct verb verb_restore = {
 	.summary = "put an archive into the place of a folder",
 	.help = "Unpacks FILE, which hutch backup has written, beside folder "
 		"DIR of VM NAME, and\nputs it into DIR's place at once when "
-		"all of it has come and is sound. Until then,\nand if "
+		"all of it has come and is sound. Until\nthen, and if "
 		"anything fails, DIR is as it was. - is standard input.\n",
 	.rules = { .table = restore_opts },
 	.opts_size = sizeof(struct backup_opts),

@@ -145,7 +145,7 @@ const struct verb verb_cp = {
 	.args = "[OPTIONS] NAME:PATH DST | SRC NAME:PATH",
 	.summary = "copy files out of a VM or into it",
 	.help = "Copies a file, or a folder with all that is in it, between "
-		"this host and VM NAME.\nModes, times, links and holes are "
+		"this host and VM\nNAME. Modes, times, links and holes are "
 		"kept. Where it goes is as with docker cp: into\nDST if that "
 		"is a folder, else as DST; SRC/. is what is in the folder. "
 		"With - for\nSRC or DST the bytes of one file come from "

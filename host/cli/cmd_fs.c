@@ -24,7 +24,7 @@ const struct verb verb_fs = {
 	.args = "VERB [OPTIONS] NAME ...",
 	.summary = "look at files of a VM and change them",
 	.help = "Looks at files of VM NAME and changes them, with no program "
-		"of the VM's needed. A\nPATH is the VM's: absolute, or from "
+		"of the VM's needed.\nA PATH is the VM's: absolute, or from "
 		"where its commands start. What Linux says to\nit in the VM is "
 		"told as it is, and the exit code is then 1.\n\n"
 		"  hutch fs ls -l web /srv\n"

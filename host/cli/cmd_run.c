@@ -120,7 +120,7 @@ const struct verb verb_run = {
 		"       hutch run [OPTIONS] -- COMMAND [ARG...]",
 	.summary = "run a command in a new VM",
 	.help = "Boots a VM from IMAGE, or without one from a small built-in "
-		"root, runs COMMAND, or\nwhat the image says, and ends the VM "
+		"root, runs COMMAND,\nor what the image says, and ends the VM "
 		"when that has ended. The exit code is the\ncommand's own; "
 		"124: its time was up, 125: hutch failed, 126: it cannot be "
 		"run,\n127: it was not found, 128+N: signal N ended it. An "

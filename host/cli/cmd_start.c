@@ -76,9 +76,9 @@ const struct verb verb_start = {
 	.summary = "start a VM that stays",
 	.help = "Boots a VM in the background and prints its name when it is "
 		"ready. With COMMAND,\nor one that IMAGE names, it ends when "
-		"that does, and hutch logs prints its output;\nwithout, it "
-		"stays until it is stopped. What an image names has a stdin "
-		"that\nnobody writes to, so a shell stays. The options for a "
+		"that does, and hutch logs prints its\noutput; without, it "
+		"stays until it is stopped. What an image names has a stdin\n"
+		"that nobody writes to, so a shell stays. The options for a "
 		"process are the default of\neach hutch exec in it, --timeout "
 		"is the VM's. A VM that was stopped goes on, on\nits disk, by "
 		"its name alone.\n\n"

@@ -51,7 +51,7 @@ struct write_opts {
 
 static const struct opt write_opts[] = {
 	{ "atomic", 0, OPT_FLAG, offsetof(struct write_opts, atomic), NULL,
-	  "the old file until the new one is whole and on the disk" },
+	  "the old file stays until the new one is on the disk" },
 	{ "mode", 'm', OPT_STR, offsetof(struct write_opts, mode), "MODE",
 	  "of what is made, in octal (644; mkdir: 755)" },
 	FS_USER_OPT(struct write_opts),

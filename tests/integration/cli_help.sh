@@ -47,8 +47,8 @@ test_suggestions() {
 	refused 125 "did you mean '--memory'" hutch run --memroy 1G -- true
 	refused 125 "did you mean '--timeout'" hutch exec --timout 1 web -- x
 	refused 125 "hutch start NAME -- COMMAND" hutch run -d -- true
-	refused 125 "hutch run -- sh" hutch run sh
-	refused 125 "hutch run -- id" hutch run busybox -- id
+	refused 125 "no image 'sh'" hutch run --pull never sh
+	refused 125 "no image 'busybox'" hutch run --pull never busybox -- id
 	refused 125 "one word too many" hutch version x
 	refused 125 "more words" hutch stop
 	refused 125 "needs a command" hutch exec web
