@@ -75,11 +75,11 @@ const struct verb verb_backup = {
 	.args = "[OPTIONS] NAME DIR FILE",
 	.summary = "write a folder of a VM to an archive",
 	.help = "Writes folder DIR of VM NAME, with all that is in it, to "
-		"FILE as tar+zstd, and\nprints its SHA-256 as sha256sum does. "
-		"FILE is there when it is whole; - is\nstandard output. Kept "
-		"are modes, owners, times and links; what is mounted below\n"
-		"DIR is not. What changes meanwhile may be from before or "
-		"after.\n",
+		"FILE as tar+zstd, and\nprints its SHA-256 as sha256sum "
+		"does. FILE is there when it is whole; - is\nstandard "
+		"output. Kept are modes, owners, times and links; what is "
+		"mounted below\nDIR is not. What changes meanwhile may be "
+		"from before or after.\n",
 	.rules = { .table = backup_opts },
 	.opts_size = sizeof(struct backup_opts),
 	.min = 3,
@@ -150,10 +150,11 @@ const struct verb verb_restore = {
 	.name = "restore",
 	.args = "[OPTIONS] NAME DIR FILE",
 	.summary = "put an archive into the place of a folder",
-	.help = "Unpacks FILE, which hutch backup has written, beside folder "
-		"DIR of VM NAME, and\nputs it into DIR's place at once when "
-		"all of it has come and is sound. Until\nthen, and if "
-		"anything fails, DIR is as it was. - is standard input.\n",
+	.help = "Unpacks FILE, which hutch backup has written, beside "
+		"folder DIR of VM NAME, and\nputs it into DIR's place at "
+		"once when all of it has come and is sound. Until\nthen, "
+		"and if anything fails, DIR is as it was. - is standard "
+		"input.\n",
 	.rules = { .table = restore_opts },
 	.opts_size = sizeof(struct backup_opts),
 	.min = 3,

@@ -144,13 +144,14 @@ const struct verb verb_cp = {
 	.name = "cp",
 	.args = "[OPTIONS] NAME:PATH DST | SRC NAME:PATH",
 	.summary = "copy files out of a VM or into it",
-	.help = "Copies a file, or a folder with all that is in it, between "
-		"this host and VM\nNAME. Modes, times, links and holes are "
-		"kept. Where it goes is as with docker cp: into\nDST if that "
-		"is a folder, else as DST; SRC/. is what is in the folder. "
-		"With - for\nSRC or DST the bytes of one file come from "
-		"standard input or go to standard\noutput. Something that "
-		"could not be read is told of, and the exit code is 1.\n\n"
+	.help = "Copies a file, or a folder with all that is in it, "
+		"between this host and VM\nNAME. Modes, times, links and "
+		"holes are kept. Where it goes is as with docker\ncp: into "
+		"DST if that is a folder, else as DST; SRC/. is what is in "
+		"the folder.\nWith - for SRC or DST the bytes of one file "
+		"come from standard input or go to\nstandard output. "
+		"Something that could not be read is told of, and the exit "
+		"code\nis 1.\n\n"
 		"  hutch cp app.py web:/srv\n"
 		"  hutch cp web:/var/log/. logs\n"
 		"  hutch cp web:/etc/passwd - | wc -l\n",

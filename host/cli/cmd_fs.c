@@ -23,10 +23,11 @@ const struct verb verb_fs = {
 	.name = "fs",
 	.args = "VERB [OPTIONS] NAME ...",
 	.summary = "look at files of a VM and change them",
-	.help = "Looks at files of VM NAME and changes them, with no program "
-		"of the VM's needed.\nA PATH is the VM's: absolute, or from "
-		"where its commands start. What Linux says to\nit in the VM is "
-		"told as it is, and the exit code is then 1.\n\n"
+	.help = "Looks at files of VM NAME and changes them, with no "
+		"program of the VM's needed.\nA PATH is the VM's: "
+		"absolute, or from where its commands start. What Linux "
+		"says\nto it in the VM is told as it is, and the exit code "
+		"is then 1.\n\n"
 		"  hutch fs ls -l web /srv\n"
 		"  echo hello | hutch fs write --atomic web /srv/index.html\n",
 	.rules = { .table = fs_opts },

@@ -74,14 +74,14 @@ const struct verb verb_start = {
 	.args = "[OPTIONS] NAME [IMAGE [COMMAND [ARG...]]]\n"
 		"       hutch start [OPTIONS] NAME -- COMMAND [ARG...]",
 	.summary = "start a VM that stays",
-	.help = "Boots a VM in the background and prints its name when it is "
-		"ready. With COMMAND,\nor one that IMAGE names, it ends when "
-		"that does, and hutch logs prints its\noutput; without, it "
-		"stays until it is stopped. What an image names has a stdin\n"
-		"that nobody writes to, so a shell stays. The options for a "
-		"process are the default of\neach hutch exec in it, --timeout "
-		"is the VM's. A VM that was stopped goes on, on\nits disk, by "
-		"its name alone.\n\n"
+	.help = "Boots a VM in the background and prints its name when it "
+		"is ready. With COMMAND,\nor one that IMAGE names, it ends "
+		"when that does, and hutch logs prints its\noutput; "
+		"without, it stays until it is stopped. What an image "
+		"names has a stdin\nthat nobody writes to, so a shell "
+		"stays. The options for a process are the\ndefault of each "
+		"hutch exec in it, --timeout is the VM's. A VM that was "
+		"stopped\ngoes on, on its disk, by its name alone.\n\n"
 		"  hutch start web debian\n"
 		"  hutch start --memory 2G job -- sh -c 'make all'\n",
 	.rules = { .table = start_opts, .command = true, .n_words = 1 },
