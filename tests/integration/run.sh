@@ -76,8 +76,8 @@ test_user() {
 	hutch stop v
 }
 
-test_a_word_before_the_dashes_is_refused() {
-	refused 125 "alpine.*image" hutch run alpine -- true
+test_a_word_before_the_dashes_is_an_image() {
+	refused 125 "no image 'alpine'" hutch run --pull never alpine -- true
 }
 
 test_arguments_arrive_as_they_are() {
