@@ -33,6 +33,12 @@
 __attribute__((noreturn)) void base_bug(const char *file, int line,
 					const char *cond);
 
+/** base_is_dots() - Whether a name is "." or "..", as each folder has them */
+static inline int base_is_dots(const char *s)
+{
+	return s[0] == '.' && (!s[1] || (s[1] == '.' && !s[2]));
+}
+
 static inline void base_freep(void *pp)
 {
 	free(*(void **)pp);

@@ -59,14 +59,10 @@ static int enter(struct walk *w, int dirfd, const char *name)
 	return 0;
 }
 
-static bool is_dots(const char *s)
-{
-	return strcmp(s, ".") == 0 || strcmp(s, "..") == 0;
-}
-
 static int remove_one(struct walk *w, int dirfd, const char *name)
 {
-	if (is_dots(name) || unlinkat(dirfd, name, 0) == 0 || errno == ENOENT)
+	if (base_is_dots(name) || unlinkat(dirfd, name, 0) == 0 ||
+	    errno == ENOENT)
 		return 0;
 	/* Linux says EISDIR, POSIX EPERM. */
 	if (errno != EISDIR && errno != EPERM)

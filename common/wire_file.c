@@ -39,7 +39,7 @@ static const struct op_rule rules[] = {
 bool wire_name_ok(const char *s)
 {
 	return *s && strlen(s) <= WIRE_NAME_MAX && !strchr(s, '/') &&
-	       strcmp(s, ".") != 0 && strcmp(s, "..") != 0;
+	       !base_is_dots(s);
 }
 
 static int check_strings(const struct msg_file *m, struct err *e)

@@ -9,6 +9,7 @@
 #include "vmm/config.h"
 #include "vmm/devices.h"
 #include "vmm/jail/jail.h"
+#include "vmm/share_window.h"
 #include "vmm/shares.h"
 #include "vmm/vm.h"
 
@@ -90,42 +91,6 @@ static int jail_worker(struct err *e)
 	return jail_enter(JAIL_FS, e);
 }
 
-static int op_map(void *ctx, const struct fs_mapping *m)
-{
-	const struct window_piece p = { .off = m->off,
-					.len = m->len,
-					.fd = m->fd,
-					.file_off = m->file_off,
-					.writable = m->writable,
-					.tag = m->node };
-
-	return window_map(ctx, &p);
-}
-
-static int op_unmap(void *ctx, uint64_t off, uint64_t len)
-{
-	return window_unmap(ctx, off, len);
-}
-
-static void op_clear(void *ctx)
-{
-	window_clear(ctx);
-}
-
-static void op_heal(void *ctx, uint64_t node)
-{
-	window_heal(ctx, node);
-}
-
-static int op_copy(const void *ctx, void *dst, const void *src, size_t len)
-{
-	return gmem_copy(ctx, dst, src, len);
-}
-
-static const struct fs_window_ops window_ops = { .map = op_map,
-						 .unmap = op_unmap,
-						 .clear = op_clear,
-						 .heal = op_heal };
 _Static_assert(SHARES_MAX <= GMEM_WINDOWS_MAX, "a window for each share");
 
 /* Above RAM, one behind the other. */
@@ -160,12 +125,7 @@ static int make_server(struct vm *vm, struct share *s, struct share_opt *o,
 				.upper = o->upper,
 				.quota_bytes = o->quota_bytes,
 				.quota_inodes = o->quota_inodes,
-				.dax = o->dax,
-				.window = &window_ops,
-				.window_ctx = &s->window,
-				.window_len = s->window.len,
-				.copy = op_copy,
-				.copy_ctx = &vm->mem };
+				.dax = o->dax };
 	int r;
 
 	if (fds < need)
@@ -174,6 +134,7 @@ static int make_server(struct vm *vm, struct share *s, struct share_opt *o,
 			       "%u for each of %u folders, and this one needs "
 			       "%u: raise it, ulimit -n",
 			       o->tag, fds, vm->cfg->n_shares, need);
+	share_window_give(&opts, &s->window, &vm->mem);
 	opts.fds_max = fds - FDS_WORKERS - slots;
 	opts.root_fd = take_fd(&o->fd);
 	r = fs_server_new(&opts, &s->server, e);

@@ -297,7 +297,7 @@ static int do_whiteout(struct unpack *u, const struct tree_path *p,
 		gone = "";
 	else if (strncmp(p->base, WH_META, strlen(WH_META)) == 0)
 		return 0;
-	else if (!*gone || strcmp(gone, ".") == 0 || strcmp(gone, "..") == 0)
+	else if (!*gone || base_is_dots(gone))
 		return refuse(p->text, -EPERM,
 			      "a whiteout of no name is refused", e);
 	(void)snprintf(name, sizeof(name), "%.*s%s", (int)dir, p->text, gone);

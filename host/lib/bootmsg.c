@@ -80,15 +80,6 @@ static int by_target(const void *a, const void *b)
 	return strcmp(x->target, y->target);
 }
 
-/* A message only borrows its strings, its lists are just not const. */
-static const char **borrow(const char *const *v)
-{
-	const char **w;
-
-	memcpy(&w, &v, sizeof(v));
-	return w;
-}
-
 static int put(const struct msg_boot *m, uint8_t **ret, size_t *ret_len,
 	       struct err *e)
 {
@@ -125,7 +116,7 @@ int bootmsg_make(const struct hutch_start_opts *o, const struct mounts *mounts,
 		.hostname = hostname,
 		.cwd = o->workdir ? o->workdir : "",
 		.user = o->user ? o->user : "",
-		.env = borrow(o->env),
+		.env = strv_borrow(o->env),
 	};
 	int r = o->image ? image_stop_signal(o->image, &m.stop_signal, e) : 0;
 

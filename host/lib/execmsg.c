@@ -132,15 +132,6 @@ static uint32_t wire_flags(unsigned int flags)
 	return w;
 }
 
-/* A message only borrows its strings, its lists are just not const. */
-static const char **borrow(const char *const *v)
-{
-	const char **w;
-
-	memcpy(&w, &v, sizeof(v));
-	return w;
-}
-
 static int finish(size_t size, uint8_t **ret)
 {
 	if (size > WIRE_HDR_LEN + WIRE_MSG_MAX)
@@ -177,8 +168,8 @@ int execmsg_make(const struct hutch_exec_opts *o, uint8_t **ret,
 		.id = id_of(o),
 		.user = o->user ? o->user : "",
 		.cwd = o->workdir ? o->workdir : "",
-		.argv = borrow(o->argv),
-		.env = borrow(o->env),
+		.argv = strv_borrow(o->argv),
+		.env = strv_borrow(o->env),
 	};
 	size_t size = wire_exec_size(&m);
 	uint8_t *buf;

@@ -64,6 +64,9 @@ MUST_CHECK int name_check(const char *name, struct err *e);
 /** strv_len() - Strings in a list that ends in NULL; 0 for no list */
 size_t strv_len(const char *const *v);
 
+/** strv_borrow() - For a message: it only borrows, its lists are just not const */
+const char **strv_borrow(const char *const *v);
+
 /**
  * file_size_ok() - Whether this process may write a file of @len bytes
  *

@@ -308,18 +308,13 @@ static int copy_one(int from, int *to, const char *name, unsigned int depth)
 	return dst < 0 ? -errno : copy_file(src, dst);
 }
 
-static bool is_dots(const char *s)
-{
-	return strcmp(s, ".") == 0 || strcmp(s, "..") == 0;
-}
-
 static int copy_names(DIR *dir, int *to, unsigned int depth)
 {
 	const struct dirent *de;
 	int r = 0;
 
 	while (r == 0 && (de = readdir(dir)) != NULL)
-		if (!is_dots(de->d_name))
+		if (!base_is_dots(de->d_name))
 			r = copy_one(dirfd(dir), to, de->d_name, depth);
 	r = r < 0 ? r : copy_attrs(dirfd(dir), *to);
 	return r < 0 ? r : copy_times(dirfd(dir), *to);
@@ -368,7 +363,7 @@ bool maptree_is_empty(int fd)
 
 	if (dir)
 		(void)take_fd(&own);
-	while (dir && (de = readdir(dir)) != NULL && is_dots(de->d_name))
+	while (dir && (de = readdir(dir)) != NULL && base_is_dots(de->d_name))
 		;
 	if (dir)
 		(void)closedir(dir);

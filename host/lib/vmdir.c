@@ -166,8 +166,7 @@ static int empty_dir(int fd, const char *const *keep)
 		de = readdir(dir);
 		if (!de)
 			return -errno;
-		if (strcmp(de->d_name, ".") == 0 ||
-		    strcmp(de->d_name, "..") == 0 || is_in(de->d_name, keep))
+		if (base_is_dots(de->d_name) || is_in(de->d_name, keep))
 			continue;
 		if (unlinkat(fd, de->d_name, 0) < 0 && errno != ENOENT)
 			return -errno;

@@ -7,45 +7,9 @@
 
 #include "common/base.h"
 #include "tests/lib/fuse_window.h"
+#include "vmm/share_window.h"
 
 #define TEXT_MAX 64u
-
-static int map(void *ctx, const struct fs_mapping *m)
-{
-	const struct window_piece p = { .off = m->off,
-					.len = m->len,
-					.fd = m->fd,
-					.file_off = m->file_off,
-					.writable = m->writable,
-					.tag = m->node };
-
-	return window_map(ctx, &p);
-}
-
-static int unmap(void *ctx, uint64_t off, uint64_t len)
-{
-	return window_unmap(ctx, off, len);
-}
-
-static void clear(void *ctx)
-{
-	window_clear(ctx);
-}
-
-static void heal(void *ctx, uint64_t node)
-{
-	window_heal(ctx, node);
-}
-
-static int copy(const void *ctx, void *dst, const void *src, size_t len)
-{
-	return gmem_copy(ctx, dst, src, len);
-}
-
-static const struct fs_window_ops ops = { .map = map,
-					  .unmap = unmap,
-					  .clear = clear,
-					  .heal = heal };
 
 void fw_init(struct fuse_window *f, unsigned int n, struct fs_opts *o)
 {
@@ -55,11 +19,7 @@ void fw_init(struct fuse_window *f, unsigned int n, struct fs_opts *o)
 			       NULL) < 0);
 	f->probe = memfd_create("probe", MFD_CLOEXEC);
 	bug_on(f->probe < 0);
-	o->window = &ops;
-	o->window_ctx = &f->w;
-	o->window_len = f->w.len;
-	o->copy = copy;
-	o->copy_ctx = &f->mem;
+	share_window_give(o, &f->w, &f->mem);
 }
 
 void fw_done(struct fuse_window *f)

@@ -70,11 +70,6 @@ static int go_to(struct fs_dir *d, int fd, uint64_t off)
 	return 0;
 }
 
-static bool is_dots(const char *name)
-{
-	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
-}
-
 /**
  * struct reader - One READDIR
  * @r:		Request and answer
@@ -179,7 +174,7 @@ static int put_one(struct reader *rd, const struct fs_dirent *de)
 		return rd->r->len ? 0 : -EINVAL;
 	if (fs_is_mapped(s) && !rd->plus && type == DT_REG)
 		type = type_of(rd, de->name);
-	if (rd->plus && !is_dots(de->name)) {
+	if (rd->plus && !base_is_dots(de->name)) {
 		e = look_up(rd, de->name, &entry);
 		if (e == -ENFILE || e == -ENOMEM)
 			return e;

@@ -166,7 +166,7 @@ static int take(struct walker *w, struct level *l, const struct fs_dirent *de)
 	int fd, r;
 
 	l->pos = de->off;
-	if (strcmp(de->name, ".") == 0 || strcmp(de->name, "..") == 0)
+	if (base_is_dots(de->name))
 		return 1;
 	r = look(l->fd, de->name, &st);
 	if (r < 0)

@@ -123,8 +123,7 @@ int fs_req_name(struct fs_req *r, char dst[FS_NAME_LEN])
 
 	if (n < 0)
 		return n;
-	if (n == 0 || strcmp(dst, ".") == 0 || strcmp(dst, "..") == 0 ||
-	    memchr(dst, '/', (size_t)n))
+	if (n == 0 || base_is_dots(dst) || memchr(dst, '/', (size_t)n))
 		return -EINVAL;
 	return 0;
 }
