@@ -257,12 +257,15 @@ extern const struct rules xattr_set;
  * @pattern:	Of rules, as in "chown/root_gives_away chmod/x*", or NULL
  * @needs:	And all that need one of these
  * @reason:	As docs/conformance.md has it
+ * @now_and_then: NULL; or of one that holds but now and then: what is in its
+ *		report when it does not, and nothing else will do
  */
 struct difference {
 	const char *kind;
 	const char *pattern;
 	unsigned int needs;
 	const char *reason;
+	const char *now_and_then;
 };
 
 /** difference_of() - Why the rule need not hold there, or NULL if it must */

@@ -58,9 +58,10 @@ static void judge(struct run *r, const struct rule *rule, const struct op *op,
 	char report[REPORT_MAX];
 	bool held = rule_run(r->place, rule, op, report);
 
-	if (held && !d) {
+	if (held && (!d || d->now_and_then)) {
 		r->held++;
-	} else if (!held && d) {
+	} else if (!held && d &&
+		   (!d->now_and_then || strstr(report, d->now_and_then))) {
 		r->differed++;
 	} else if (held) {
 		r->wrong++;
