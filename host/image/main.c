@@ -150,7 +150,7 @@ static int work(const struct args *a, const struct report *rp,
 	r = jail_narrow(store->fd, strcmp(a->verb, "import") == 0, e);
 	if (r < 0)
 		return r;
-	imagestore_sweep(store);
+	stage_sweep(store->fd, store->tmp_fd);
 	if (strcmp(a->verb, "import") == 0)
 		return import_run(&o, a->src_fd, a->pick, id, e);
 	if (strcmp(a->verb, "build") == 0 && a->config)

@@ -39,9 +39,7 @@ int make_begin(const struct make_opts *o, struct make *ret, struct err *e)
 {
 	int r;
 
-	*ret = (struct make){ .o = o,
-			      .stage = IMAGESTORE_STAGE_INIT,
-			      .tree_fd = -1 };
+	*ret = (struct make){ .o = o, .stage = STAGE_INIT, .tree_fd = -1 };
 	r = imagestore_stage_new(o->store, &ret->stage, e);
 	return r < 0 ? r : new_tree(ret, e);
 }
@@ -50,7 +48,7 @@ void make_end(struct make *m)
 {
 	base_closep(&m->tree_fd);
 	m->tree_fd = -1;
-	imagestore_stage_close(m->o->store, &m->stage);
+	stage_close(m->o->store->tmp_fd, &m->stage);
 }
 
 int make_new_tree(struct make *m, struct err *e)

@@ -33,7 +33,7 @@ struct make_opts {
  */
 struct make {
 	const struct make_opts *o;
-	struct imagestore_stage stage;
+	struct stage stage;
 	int tree_fd;
 	uint64_t bytes;
 	uint64_t entries;

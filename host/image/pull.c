@@ -209,7 +209,7 @@ int pull_run(const struct make_opts *o, const struct pull *p,
 	pl->o = o;
 	pl->p = p;
 	pl->m.o = o;
-	pl->m.stage = (struct imagestore_stage)IMAGESTORE_STAGE_INIT;
+	pl->m.stage = (struct stage)STAGE_INIT;
 	pl->m.tree_fd = -1;
 	r = open_registry(pl, e);
 	r = r < 0 ? r : make_begin(o, &pl->m, e);

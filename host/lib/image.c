@@ -377,7 +377,7 @@ int hutch_image_prune(struct hutch *h, unsigned int flags,
 	all = r < 0 ? r : hutch_image_list(h, &list, e);
 	if (all < 0)
 		return all;
-	imagestore_sweep(&s);
+	stage_sweep(s.fd, s.tmp_fd);
 	imagestore_sweep_parts(&s);
 	imagestore_sweep_names(&s);
 	for (int i = 0; list && i < all; i++) {

@@ -13,7 +13,6 @@
 #include "host/lib/imageref.h"
 #include "host/lib/imagestore.h"
 #include "host/lib/record.h"
-#include "host/lib/startopts.h"
 
 _Static_assert(HUTCH_IMAGE_REF_MAX <= NAME_MAX, "a name is a file's name");
 
@@ -52,13 +51,13 @@ static int read_id(const struct imagestore *s, const char *file, char *id)
 int imagenames_set(const struct imagestore *s, const char *name, const char *id,
 		   struct err *e)
 {
-	char file[HUTCH_IMAGE_REF_MAX + 1], tmp[IMAGESTORE_STAGE + 1];
+	char file[HUTCH_IMAGE_REF_MAX + 1], tmp[STAGE_LEN + 1];
 	char text[HUTCH_IMAGE_ID_LEN + 2];
 	auto_fd int fd = -1;
 	int r;
 
 	swap(file, name, '/', '+');
-	startopts_hex(tmp, IMAGESTORE_STAGE);
+	stage_name(tmp);
 	(void)snprintf(text, sizeof(text), "%s\n", id);
 	fd = openat(s->tmp_fd, tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
 		    0600);

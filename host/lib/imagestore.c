@@ -13,8 +13,6 @@
 #include "host/lib/imagenames.h"
 #include "host/lib/imageref.h"
 #include "host/lib/imagestore.h"
-#include "common/rmtree.h"
-#include "host/lib/startopts.h"
 
 static int open_sub(int fd, const char *name, struct err *e)
 {
@@ -67,109 +65,23 @@ void imagestore_close(struct imagestore *s)
 	*s = (struct imagestore)IMAGESTORE_INIT;
 }
 
-/* Return: a descriptor; closing it lets go. */
 static int lock_store(const struct imagestore *s, struct err *e)
 {
-	auto_fd int fd = openat(
-		s->fd, "lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-	int r;
-
-	if (fd < 0)
-		return err_set(e, -errno, "cannot open 'images/lock': %s",
-			       strerror(errno));
-	do
-		r = flock(fd, LOCK_EX);
-	while (r < 0 && errno == EINTR);
-	if (r < 0)
-		return err_set(e, -errno, "cannot lock the images: %s",
-			       strerror(errno));
-	return take_fd(&fd);
+	return stage_lock(s->fd, "images", e);
 }
 
-/* Opens and locks a folder. Return: a descriptor, -EWOULDBLOCK, -errno. */
-static int lock_dir(int dirfd, const char *name, int how)
+/* ---- Stages and sweeps ---- */
+
+int imagestore_stage_new(const struct imagestore *s, struct stage *ret,
+			 struct err *e)
 {
-	auto_fd int fd = openat(
-		dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-
-	if (fd < 0)
-		return -errno;
-	if (flock(fd, how | LOCK_NB) < 0)
-		return -errno;
-	return take_fd(&fd);
-}
-
-/* ---- Stages ---- */
-
-int imagestore_stage_new(const struct imagestore *s,
-			 struct imagestore_stage *ret, struct err *e)
-{
-	struct imagestore_stage st = IMAGESTORE_STAGE_INIT;
 	auto_fd int lock = lock_store(s, e);
+	int r = lock < 0 ? lock : stage_new(s->tmp_fd, ret);
 
-	if (lock < 0)
-		return lock;
-	startopts_hex(st.name, IMAGESTORE_STAGE);
-	if (mkdirat(s->tmp_fd, st.name, 0700) < 0)
-		return err_set(e, -errno, "cannot make 'images/tmp/%s': %s",
-			       st.name, strerror(errno));
-	st.fd = lock_dir(s->tmp_fd, st.name, LOCK_EX);
-	if (st.fd < 0)
-		return err_set(e, st.fd, "cannot lock 'images/tmp/%s': %s",
-			       st.name, strerror(-st.fd));
-	*ret = st;
-	return 0;
-}
-
-void imagestore_stage_close(const struct imagestore *s,
-			    struct imagestore_stage *st)
-{
-	if (st->fd < 0)
-		return;
-	/* What cannot be removed now the next sweep takes. */
-	if (st->name[0] && rmtree(s->tmp_fd, st->name) < 0)
-		st->name[0] = '\0';
-	(void)close(take_fd(&st->fd));
-}
-
-/* What cannot be read now the next sweep takes. */
-static void sweep(const struct imagestore *s, int dirfd,
-		  void (*fn)(const struct imagestore *s, const char *name))
-{
-	int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *d = fd < 0 ? NULL : fdopendir(fd);
-	const struct dirent *de;
-
-	if (!d) {
-		base_closep(&fd);
-		return;
-	}
-	while ((de = readdir(d)))
-		if (de->d_name[0] != '.')
-			fn(s, de->d_name);
-	(void)closedir(d);
-}
-
-/* Whatever lies in tmp/ under @name, if nobody has it. */
-static void sweep_one(const struct imagestore *s, const char *name)
-{
-	auto_fd int lock = lock_store(s, NULL);
-	auto_fd int fd = -1;
-
-	if (lock < 0)
-		return;
-	fd = lock_dir(s->tmp_fd, name, LOCK_EX);
-	if (fd < 0 && fd != -ENOTDIR)
-		return;
-	/* Ours now; that takes as long as it takes, and others may go on. */
-	(void)close(take_fd(&lock));
-	if (rmtree(s->tmp_fd, name) < 0)
-		return;
-}
-
-void imagestore_sweep(const struct imagestore *s)
-{
-	sweep(s, s->tmp_fd, sweep_one);
+	if (lock >= 0 && r < 0)
+		return err_set(e, r, "cannot make a folder in 'images/tmp': %s",
+			       strerror(-r));
+	return r;
 }
 
 static void sweep_part(const struct imagestore *s, const char *name)
@@ -181,9 +93,21 @@ static void sweep_part(const struct imagestore *s, const char *name)
 		(void)unlinkat(s->part_fd, name, 0);
 }
 
+/* What cannot be read now the next sweep takes. */
 void imagestore_sweep_parts(const struct imagestore *s)
 {
-	sweep(s, s->part_fd, sweep_part);
+	int fd = openat(s->part_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *de;
+
+	if (!d) {
+		base_closep(&fd);
+		return;
+	}
+	while ((de = readdir(d)))
+		if (de->d_name[0] != '.')
+			sweep_part(s, de->d_name);
+	(void)closedir(d);
 }
 
 void imagestore_sweep_names(const struct imagestore *s)
@@ -215,10 +139,10 @@ bool imagestore_whole(const struct imagestore *s, const char *id)
 }
 
 /* The stage becomes what was there, to be removed. */
-static int exchange(const struct imagestore *s, struct imagestore_stage *st,
+static int exchange(const struct imagestore *s, struct stage *st,
 		    const char *id)
 {
-	auto_fd int old = lock_dir(s->id_fd, id, LOCK_EX);
+	auto_fd int old = stage_lock_dir(s->id_fd, id, LOCK_EX);
 
 	if (old < 0)
 		return old == -EWOULDBLOCK ? -EBUSY : old;
@@ -231,7 +155,7 @@ static int exchange(const struct imagestore *s, struct imagestore_stage *st,
 }
 
 /* Return: 0; 1 if it is there already; -errno. */
-static int put_in_place(const struct imagestore *s, struct imagestore_stage *st,
+static int put_in_place(const struct imagestore *s, struct stage *st,
 			const char *id)
 {
 	int r = rename_new(s->tmp_fd, st->name, s->id_fd, id);
@@ -240,13 +164,11 @@ static int put_in_place(const struct imagestore *s, struct imagestore_stage *st,
 		return imagestore_whole(s, id) ? 1 : exchange(s, st, id);
 	if (r < 0)
 		return r;
-	st->name[0] = '\0';
-	/* From now on it may be used. */
-	(void)flock(st->fd, LOCK_UN);
+	stage_moved(st);
 	return 0;
 }
 
-int imagestore_commit(const struct imagestore *s, struct imagestore_stage *st,
+int imagestore_commit(const struct imagestore *s, struct stage *st,
 		      const char *id, const char *name, struct err *e)
 {
 	auto_fd int lock = -1;
@@ -294,7 +216,7 @@ int imagestore_use(const struct imagestore *s, const char *id, struct err *e)
 
 	if (lock < 0)
 		return lock;
-	fd = lock_dir(s->id_fd, id, LOCK_SH);
+	fd = stage_lock_dir(s->id_fd, id, LOCK_SH);
 	if (fd == -ENOENT)
 		return no_image(id, e);
 	return fd < 0 ? err_set(e, fd, "image %.*s: %s", IMAGESTORE_SHORTID, id,
@@ -376,7 +298,7 @@ int imagestore_ids(const struct imagestore *s, char ***ret, struct err *e)
 static int lock_to_drop(const struct imagestore *s, const char *id,
 			imagestore_needed needed, void *arg, struct err *e)
 {
-	auto_fd int fd = lock_dir(s->id_fd, id, LOCK_EX);
+	auto_fd int fd = stage_lock_dir(s->id_fd, id, LOCK_EX);
 	int r = 0;
 
 	if (fd < 0 && fd != -EWOULDBLOCK)
@@ -394,7 +316,7 @@ static int lock_to_drop(const struct imagestore *s, const char *id,
 int imagestore_drop(const struct imagestore *s, const char *id, int max_names,
 		    imagestore_needed needed, void *arg, struct err *e)
 {
-	struct imagestore_stage gone = IMAGESTORE_STAGE_INIT;
+	struct stage gone = STAGE_INIT;
 	auto_fd int lock = lock_store(s, e);
 	int n, r;
 
@@ -416,7 +338,7 @@ int imagestore_drop(const struct imagestore *s, const char *id, int max_names,
 		return r;
 	}
 	(void)fsync(s->name_fd);
-	startopts_hex(gone.name, IMAGESTORE_STAGE);
+	stage_name(gone.name);
 	r = rename_new(s->id_fd, id, s->tmp_fd, gone.name);
 	if (r < 0) {
 		(void)close(gone.fd);
@@ -424,6 +346,6 @@ int imagestore_drop(const struct imagestore *s, const char *id, int max_names,
 			       IMAGESTORE_SHORTID, id, strerror(-r));
 	}
 	(void)close(take_fd(&lock));
-	imagestore_stage_close(s, &gone);
+	stage_close(s->tmp_fd, &gone);
 	return 0;
 }

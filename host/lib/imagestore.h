@@ -8,11 +8,10 @@
  *	images/tmp/HEX/		what is being made or removed; flock: by somebody
  *	images/part/		blobs that a registry has sent a part of
  *
- * How it works.  An image is made in tmp/, synced, and moved to id/ by one
- * rename; a name is a file, replaced by rename.  To remove an image is to take
- * its names away, then to move it to tmp/.  Whoever makes or removes holds the folder in tmp/ locked,
- * so one that is not locked was left by a crash, and the next who comes by
- * sweeps it away.  An image's own lock is taken shared by those who use it.
+ * How it works.  An image is made in tmp/ (see stage.h), synced, and moved to
+ * id/ by one rename; a name is a file, replaced by rename.  To remove an image is
+ * to take its names away, then to move it to tmp/.  An image's own lock is taken
+ * shared by those who use it.
  */
 #ifndef HUTCH_HOST_LIB_IMAGESTORE_H
 #define HUTCH_HOST_LIB_IMAGESTORE_H
@@ -21,9 +20,9 @@
 
 #include "common/err.h"
 #include "host/lib/hutch.h"
+#include "host/lib/stage.h"
 
 #define IMAGESTORE_TREE    "tree"
-#define IMAGESTORE_STAGE   16 /* hexadecimal digits of a name in tmp/ */
 #define IMAGESTORE_SHORTID 12 /* digits that people are shown */
 #define IMAGESTORE_PREFIX  4  /* digits an id may be cut to */
 
@@ -41,17 +40,6 @@ struct imagestore {
 		-1, -1, -1, -1, -1 \
 	}
 
-/** struct imagestore_stage - A folder in tmp/, locked; @fd is -1 for none */
-struct imagestore_stage {
-	int fd;
-	char name[IMAGESTORE_STAGE + 1];
-};
-
-#define IMAGESTORE_STAGE_INIT \
-	{                     \
-		.fd = -1      \
-	}
-
 /**
  * imagestore_open() - Open the store, making what is missing of it
  * @fd:		Of its folder; taken over, also on failure
@@ -61,17 +49,9 @@ MUST_CHECK int imagestore_open(int fd, struct imagestore *ret, struct err *e);
 /** imagestore_close() - Takes a half-open one, too */
 void imagestore_close(struct imagestore *s);
 
-/** imagestore_stage_new() - A new folder in tmp/, ours until it is closed */
+/** imagestore_stage_new() - A new folder in tmp/, to be closed by stage_close() */
 MUST_CHECK int imagestore_stage_new(const struct imagestore *s,
-				    struct imagestore_stage *ret,
-				    struct err *e);
-
-/** imagestore_stage_close() - Remove it, if it is still there; takes none */
-void imagestore_stage_close(const struct imagestore *s,
-			    struct imagestore_stage *st);
-
-/** imagestore_sweep() - Remove what nobody holds in tmp/, as far as it goes */
-void imagestore_sweep(const struct imagestore *s);
+				    struct stage *ret, struct err *e);
 
 /** imagestore_sweep_parts() - The same for parts of blobs */
 void imagestore_sweep_parts(const struct imagestore *s);
@@ -88,9 +68,9 @@ void imagestore_sweep_names(const struct imagestore *s);
  *
  * Return: 0, or -errno with a sentence; -EBUSY if a damaged one is in use
  */
-MUST_CHECK int imagestore_commit(const struct imagestore *s,
-				 struct imagestore_stage *st, const char *id,
-				 const char *name, struct err *e);
+MUST_CHECK int imagestore_commit(const struct imagestore *s, struct stage *st,
+				 const char *id, const char *name,
+				 struct err *e);
 
 /** imagestore_name() - Give image @id another name. Return: 0, -ENOENT */
 MUST_CHECK int imagestore_name(const struct imagestore *s, const char *id,

@@ -14,11 +14,10 @@
 #include "host/lib/maptree.h"
 #include "host/lib/record.h"
 #include "common/rmtree.h"
-#include "host/lib/startopts.h"
+#include "host/lib/stage.h"
 #include "host/lib/volume.h"
 
 #define QUOTE_MAX 80
-#define STAGE_LEN 16
 #define NS_PER_S  1000000000ll
 
 /** struct store - The folders, and the lock held; -1 for what is not open */
@@ -27,12 +26,6 @@ struct store {
 	int name_fd;
 	int tmp_fd;
 	int lock_fd;
-};
-
-/** struct stage - A folder in tmp/, locked; @fd is -1 for none */
-struct stage {
-	int fd;
-	char name[STAGE_LEN + 1];
 };
 
 static void store_close(struct store *s)
@@ -82,38 +75,14 @@ static int open_folder(int at, const char *name)
 
 static int store_lock(struct store *s, struct err *e)
 {
-	int r = 0;
-
-	s->lock_fd = openat(s->fd, "lock",
-			    O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (s->lock_fd < 0)
-		return err_set(e, -errno, "cannot open 'volumes/lock': %s",
-			       strerror(errno));
-	r = wait_lock(s->lock_fd, LOCK_EX);
-	return r < 0 ? err_set(e, r, "cannot lock the volumes: %s",
-			       strerror(-r))
-		     : 0;
+	s->lock_fd = stage_lock(s->fd, "volumes", e);
+	return MIN(s->lock_fd, 0);
 }
 
 static void store_unlock(struct store *s)
 {
 	if (s->lock_fd >= 0)
 		(void)close(take_fd(&s->lock_fd));
-}
-
-/* One that nobody holds is of whoever did not come to the end. */
-static void sweep_one(struct store *s, const char *name)
-{
-	auto_fd int fd = -1;
-
-	if (store_lock(s, NULL) == 0)
-		fd = open_folder(s->tmp_fd, name);
-	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0)
-		(void)close(take_fd(&fd));
-	store_unlock(s);
-	/* What cannot go now the next one takes. */
-	if (fd >= 0 && rmtree(s->tmp_fd, name) < 0)
-		return;
 }
 
 static DIR *open_list(int at)
@@ -126,18 +95,6 @@ static DIR *open_list(int at)
 	if (dir)
 		(void)take_fd(&fd);
 	return dir;
-}
-
-static void sweep(struct store *s)
-{
-	DIR *dir = open_list(s->tmp_fd);
-	const struct dirent *de;
-
-	while (dir && (de = readdir(dir)) != NULL)
-		if (de->d_name[0] != '.')
-			sweep_one(s, de->d_name);
-	if (dir)
-		(void)closedir(dir);
 }
 
 /* Opens the folders, and waits for the lock. */
@@ -154,30 +111,8 @@ static int store_open(struct hutch *h, struct store *s, struct err *e)
 	s->tmp_fd = s->name_fd < 0 ? -1 : dirs_open_at(s->fd, "tmp", e);
 	if (s->name_fd < 0 || s->tmp_fd < 0)
 		return MIN(s->name_fd, s->tmp_fd);
-	sweep(s);
+	stage_sweep(s->fd, s->tmp_fd);
 	return store_lock(s, e);
-}
-
-/* Removes it, if it is still in tmp/. */
-static void stage_close(const struct store *s, struct stage *st)
-{
-	if (st->name[0] && rmtree(s->tmp_fd, st->name) < 0)
-		st->name[0] = '\0'; /* the next sweep takes it */
-	base_closep(&st->fd);
-}
-
-/* Context: the store is locked */
-static int stage_new(const struct store *s, struct stage *st)
-{
-	startopts_hex(st->name, STAGE_LEN);
-	if (mkdirat(s->tmp_fd, st->name, 0700) < 0) {
-		st->name[0] = '\0';
-		return -errno;
-	}
-	st->fd = open_folder(s->tmp_fd, st->name);
-	if (st->fd < 0)
-		return st->fd;
-	return flock(st->fd, LOCK_EX | LOCK_NB) < 0 ? -errno : 0;
 }
 
 /* To its name, over an empty folder if there is one; the store is locked. */
@@ -186,22 +121,21 @@ static int stage_commit(const struct store *s, struct stage *st,
 {
 	if (renameat(s->tmp_fd, st->name, s->name_fd, name) < 0)
 		return -errno;
-	st->name[0] = '\0';
-	(void)flock(st->fd, LOCK_UN);
+	stage_moved(st);
 	return fsync(s->name_fd) < 0 ? -errno : 0;
 }
 
 static int make(const struct store *s, const char *name)
 {
-	struct stage st = { .fd = -1 };
-	int r = stage_new(s, &st);
+	struct stage st = STAGE_INIT;
+	int r = stage_new(s->tmp_fd, &st);
 
 	r = r < 0 ? r : maptree_new_root(st.fd);
 	if (r == 0 && fsync(st.fd) < 0)
 		r = -errno;
 	if (r == 0)
 		r = stage_commit(s, &st, name);
-	stage_close(s, &st);
+	stage_close(s->tmp_fd, &st);
 	return r;
 }
 
@@ -234,8 +168,8 @@ static int open_or_make(const struct store *s, const char *name, struct err *e)
  */
 static int fill(struct store *s, const char *name, int from, struct err *e)
 {
-	struct stage st = { .fd = -1 };
-	int r = stage_new(s, &st), locked;
+	struct stage st = STAGE_INIT;
+	int r = stage_new(s->tmp_fd, &st), locked;
 
 	store_unlock(s);
 	r = r < 0 ? r : maptree_copy(from, st.fd);
@@ -244,7 +178,7 @@ static int fill(struct store *s, const char *name, int from, struct err *e)
 	locked = r < 0 ? 0 : store_lock(s, e);
 	if (r == 0 && locked == 0)
 		r = stage_commit(s, &st, name);
-	stage_close(s, &st);
+	stage_close(s->tmp_fd, &st);
 	if (locked < 0)
 		return locked;
 	return r < 0 ? err_set(e, r, "cannot fill volume '%s': %s", name,
@@ -341,7 +275,7 @@ int hutch_volume_remove(struct hutch *h, const char *name, struct hutch_err *e)
 		return err_set(err_of(e), -EBUSY,
 			       "volume '%s' is in use by a VM that is alive",
 			       name);
-	startopts_hex(stage, STAGE_LEN);
+	stage_name(stage);
 	if (renameat(s.name_fd, name, s.tmp_fd, stage) < 0)
 		return err_set(err_of(e), -errno,
 			       "cannot remove volume '%s': %s", name,

@@ -40,7 +40,7 @@ static void close_store(struct host_env *v, struct imagestore *s)
 /* An image with nothing in it. */
 static void put(const struct imagestore *s, const char *id, const char *name)
 {
-	struct imagestore_stage st = IMAGESTORE_STAGE_INIT;
+	struct stage st = STAGE_INIT;
 	struct hutch_image_info *i = imageinfo_new();
 	struct err e = { 0 };
 
@@ -50,7 +50,7 @@ static void put(const struct imagestore *s, const char *id, const char *name)
 	ck_assert_int_eq(imageinfo_write(st.fd, i, &e), 0);
 	ck_assert_msg(imagestore_commit(s, &st, id, name, &e) == 0, "%s",
 		      e.msg);
-	imagestore_stage_close(s, &st);
+	stage_close(s->tmp_fd, &st);
 	hutch_image_info_free(i);
 }
 
@@ -85,7 +85,7 @@ END_TEST
 START_TEST(a_sweep_leaves_what_somebody_holds)
 {
 	struct imagestore s = IMAGESTORE_INIT;
-	struct imagestore_stage st = IMAGESTORE_STAGE_INIT;
+	struct stage st = STAGE_INIT;
 	struct host_env v;
 	struct err e;
 
@@ -97,11 +97,11 @@ START_TEST(a_sweep_leaves_what_somebody_holds)
 	ck_assert_int_ge(
 		openat(s.tmp_fd, "dead/sub/f", O_CREAT | O_WRONLY, 0600), 0);
 	ck_assert_int_ge(openat(s.tmp_fd, "file", O_CREAT | O_WRONLY, 0600), 0);
-	imagestore_sweep(&s);
+	stage_sweep(s.fd, s.tmp_fd);
 	ck_assert_int_eq(faccessat(s.tmp_fd, st.name, F_OK, 0), 0);
 	ck_assert_int_ne(faccessat(s.tmp_fd, "dead", F_OK, 0), 0);
 	ck_assert_int_ne(faccessat(s.tmp_fd, "file", F_OK, 0), 0);
-	imagestore_stage_close(&s, &st);
+	stage_close(s.tmp_fd, &st);
 	ck_assert_int_ne(faccessat(s.tmp_fd, st.name, F_OK, 0), 0);
 	close_store(&v, &s);
 }
@@ -201,7 +201,7 @@ END_TEST
 START_TEST(a_damaged_one_is_replaced_unless_it_is_used)
 {
 	struct imagestore s = IMAGESTORE_INIT;
-	struct imagestore_stage st = IMAGESTORE_STAGE_INIT;
+	struct stage st = STAGE_INIT;
 	struct hutch_image_info *i = imageinfo_new();
 	struct host_env v;
 	struct err e = { 0 };
@@ -229,7 +229,7 @@ START_TEST(a_damaged_one_is_replaced_unless_it_is_used)
 	ck_assert_int_ge(use, 0);
 	(void)close(use);
 	ck_assert_int_eq(faccessat(s.tmp_fd, st.name, F_OK, 0), 0);
-	imagestore_stage_close(&s, &st);
+	stage_close(s.tmp_fd, &st);
 	ck_assert_int_ne(faccessat(s.tmp_fd, st.name, F_OK, 0), 0);
 	hutch_image_info_free(i);
 	close_store(&v, &s);

@@ -29,7 +29,7 @@ static const char *const cmd[] = { "cmd", "-c", NULL };
 static void put(const struct host_env *v, const char *id, const char *name,
 		const char *stop_signal)
 {
-	struct imagestore_stage st = IMAGESTORE_STAGE_INIT;
+	struct stage st = STAGE_INIT;
 	struct imagestore s = IMAGESTORE_INIT;
 	struct hutch_image_info *i = imageinfo_new();
 	struct err e = { 0 };
@@ -48,7 +48,7 @@ static void put(const struct host_env *v, const char *id, const char *name,
 	ck_assert_int_eq(mkdirat(st.fd, IMAGESTORE_TREE, 0700), 0);
 	ck_assert_int_eq(imageinfo_write(st.fd, i, &e), 0);
 	ck_assert_int_eq(imagestore_commit(&s, &st, id, name, &e), 0);
-	imagestore_stage_close(&s, &st);
+	stage_close(s.tmp_fd, &st);
 	imagestore_close(&s);
 	hutch_image_info_free(i);
 }
