@@ -15,21 +15,16 @@ static int pull(struct cli *c, const char *ref, struct hutch_image **ret)
 {
 	struct hutch_image_info *info = NULL;
 	struct hutch_image_pull_opts po = HUTCH_IMAGE_PULL_OPTS_INIT;
-	struct image_progress p;
 	struct hutch_err e = { 0 };
 	int r;
 
 	po.ref = ref;
-	image_progress_begin(&p);
-	po.progress = image_progress_step;
-	po.progress_arg = &p;
-	r = hutch_image_pull(c->h, &po, &info, &e);
-	image_progress_end(&p);
+	r = image_take(c, &po, &info);
 	/* By its id: another one may have the name without the host. */
-	if (r == 0)
-		r = hutch_image_open(c->h, info->id, ret, &e);
+	if (r == 0 && hutch_image_open(c->h, info->id, ret, &e) < 0)
+		r = cli_fail(c, &e);
 	hutch_image_info_free(info);
-	return r < 0 ? cli_fail(c, &e) : 0;
+	return r;
 }
 
 static int open_image(struct cli *c, const char *ref, enum command_pull when,

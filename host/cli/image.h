@@ -36,6 +36,16 @@ void image_progress_step(void *arg, enum hutch_image_step step,
 void image_progress_end(struct image_progress *p);
 
 /**
+ * image_take() - Pull an image, with progress
+ * @po:		All but the progress is filled in
+ * @ret:	To be freed by the caller
+ *
+ * Return: 0, or an exit code after its sentence
+ */
+MUST_CHECK int image_take(const struct cli *c, struct hutch_image_pull_opts *po,
+			  struct hutch_image_info **ret);
+
+/**
  * image_read_limits() - --max-size and --max-files
  * @bytes:	Untouched if @size is NULL, as @entries if @files is
  */

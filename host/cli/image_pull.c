@@ -56,12 +56,26 @@ static int read_idle(const struct cli *c, const char *s, unsigned int *ret)
 	return 0;
 }
 
+int image_take(const struct cli *c, struct hutch_image_pull_opts *po,
+	       struct hutch_image_info **ret)
+{
+	struct image_progress p;
+	struct hutch_err e = { 0 };
+	int r;
+
+	image_progress_begin(&p);
+	po->progress = image_progress_step;
+	po->progress_arg = &p;
+	r = hutch_image_pull(c->h, po, ret, &e);
+	image_progress_end(&p);
+	return r < 0 ? cli_fail(c, &e) : 0;
+}
+
 static int cmd_pull(struct cli *c, const void *opts, const struct opt_words *w)
 {
 	struct hutch_image_pull_opts po = HUTCH_IMAGE_PULL_OPTS_INIT;
 	const struct pull_opts *o = opts;
 	struct hutch_image_info *info = NULL;
-	struct image_progress p;
 	struct hutch_err e = { 0 };
 	int r = read_creds(c, o->creds, &po.creds);
 
@@ -73,13 +87,9 @@ static int cmd_pull(struct cli *c, const void *opts, const struct opt_words *w)
 	if (r != 0)
 		return r;
 	po.ref = opt_word(w, 0);
-	image_progress_begin(&p);
-	po.progress = image_progress_step;
-	po.progress_arg = &p;
-	r = hutch_image_pull(c->h, &po, &info, &e);
-	image_progress_end(&p);
-	if (r < 0)
-		return cli_fail(c, &e);
+	r = image_take(c, &po, &info);
+	if (r != 0)
+		return r;
 	r = image_print_made(c, po.ref, info);
 	hutch_image_info_free(info);
 	return r;
