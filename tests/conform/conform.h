@@ -253,7 +253,7 @@ extern const struct rules xattr_set;
 
 /**
  * struct difference - Rules that do not hold somewhere, for a reason
- * @kind:	Of file system, as --kind names it
+ * @kind:	Of file system, as --kind names it; or several, with blanks between
  * @pattern:	Of rules, as in "chown/root_gives_away chmod/x*", or NULL
  * @needs:	And all that need one of these
  * @reason:	As docs/conformance.md has it

@@ -2,7 +2,8 @@
 /*
  * tests/conform/main.c - whether a file system keeps the rules of POSIX
  *
- *	conform [--kind KIND] DIR [PATTERN...]	try them in DIR
+ *	conform [--kind KIND] [--sample N] DIR [PATTERN...]
+ *						try them, or each N-th, in DIR
  *	conform --list [PATTERN...]		their names
  *	conform --differs			what differs where, as Markdown
  *
@@ -14,6 +15,7 @@
  * could be tried.
  */
 #include <fnmatch.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/conform/conform.h"
@@ -30,25 +32,35 @@ static const struct rules *const sets[] = {
 
 /**
  * struct run - What was asked for, and what came of it
+ * @kind:	NULL: of a file system of which nothing is said
+ * @sample:	Of so many that are asked for, the first
  * @place:	NULL: print names
+ * @asked_for:	By their names, so far
  */
 struct run {
 	const char *kind;
+	unsigned int sample;
 	char **pattern;
 	int n_patterns;
 	struct place *place;
+	unsigned int asked_for;
 	unsigned int held;
 	unsigned int differed;
 	unsigned int wrong;
 };
 
-static bool wanted(const struct run *r, const char *set, const char *name)
+static bool asked_for(const struct run *r, const char *set, const char *name)
 {
 	for (int i = 0; i < r->n_patterns; i++)
 		if (fnmatch(r->pattern[i], name, 0) == 0 ||
 		    fnmatch(r->pattern[i], set, 0) == 0)
 			return true;
 	return r->n_patterns == 0;
+}
+
+static bool wanted(struct run *r, const char *set, const char *name)
+{
+	return asked_for(r, set, name) && r->asked_for++ % r->sample == 0;
 }
 
 static void judge(struct run *r, const struct rule *rule, const struct op *op,
@@ -142,16 +154,34 @@ static int wait_for_end(void)
 
 static int usage(void)
 {
-	(void)fprintf(stderr, "usage: conform [--kind KIND] DIR [PATTERN...]\n"
+	(void)fprintf(stderr, "usage: conform [--kind KIND] [--sample N] DIR "
+			      "[PATTERN...]\n"
 			      "       conform --list [PATTERN...]\n"
 			      "       conform --differs\n");
 	return 2;
 }
 
+/* Where DIR is, or -1. */
+static int read_options(struct run *r, int argc, char **argv)
+{
+	int i = 1;
+
+	for (; i + 1 < argc && argv[i][0] == '-'; i += 2) {
+		if (strcmp(argv[i], "--kind") == 0)
+			r->kind = argv[i + 1];
+		else if (strcmp(argv[i], "--sample") == 0)
+			r->sample =
+				(unsigned int)strtoul(argv[i + 1], NULL, 10);
+		else
+			return -1;
+	}
+	return i < argc && argv[i][0] != '-' && r->sample > 0 ? i : -1;
+}
+
 int main(int argc, char **argv)
 {
-	struct run r = { 0 };
-	int i = 1;
+	struct run r = { .sample = 1 };
+	int i;
 
 	if (argc == 2 && strcmp(argv[1], "--wait") == 0)
 		return wait_for_end();
@@ -159,24 +189,20 @@ int main(int argc, char **argv)
 		differences_print();
 		return 0;
 	}
-	if (i < argc && strcmp(argv[i], "--list") == 0) {
-		r.pattern = argv + i + 1;
-		r.n_patterns = argc - i - 1;
+	if (argc > 1 && strcmp(argv[1], "--list") == 0) {
+		r.pattern = argv + 2;
+		r.n_patterns = argc - 2;
 		all(&r);
 		return 0;
 	}
-	if (i + 1 < argc && strcmp(argv[i], "--kind") == 0) {
-		r.kind = argv[i + 1];
-		i += 2;
-		if (!difference_kind(r.kind)) {
-			(void)fprintf(stderr,
-				      "conform: of kind '%s' nothing is said\n",
-				      r.kind);
-			return 2;
-		}
-	}
-	if (i >= argc || argv[i][0] == '-')
+	i = read_options(&r, argc, argv);
+	if (i < 0)
 		return usage();
+	if (r.kind && !difference_kind(r.kind)) {
+		(void)fprintf(stderr, "conform: of kind '%s' nothing is said\n",
+			      r.kind);
+		return 2;
+	}
 	r.pattern = argv + i + 1;
 	r.n_patterns = argc - i - 1;
 	return try_in(&r, argv[i]);

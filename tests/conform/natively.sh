@@ -85,7 +85,7 @@ served() {
 # As a guest's root is: the layer and its work folder lie on one share.
 # shellcheck disable=SC2016 # the inner shell's
 as_root='mkdir -p mnt/up mnt/work && mount -t overlay over -o "$1" over &&
-	"$2" --kind root over; code=$?; umount over; exit $code'
+	"$2" --kind root-here over; code=$?; umount over; exit $code'
 root_overlay() {
 	served mapped disk bash -c "$as_root" root \
 		"lowerdir=low,upperdir=mnt/up,workdir=mnt/work,redirect_dir=on,xino=on,index=off,metacopy=off" \
