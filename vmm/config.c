@@ -17,7 +17,7 @@
 #define QUOTE_MAX      64
 #define FD_MAX         (1u << 20)
 #define FIRST_FD       3 /* after those of stdio */
-#define KEEP_MAX       (CONFIG_CONTROLS_MAX + SHARES_MAX + 8)
+#define KEEP_MAX       (CONFIG_CONTROLS_MAX + SHARES_MAX + 9)
 
 /**
  * struct option - One line of --help
@@ -181,6 +181,14 @@ static int take_fs(struct config *c, const char *v, struct err *e)
 	return r;
 }
 
+static int take_net(struct config *c, const char *v, struct err *e)
+{
+	if (c->net_given)
+		return err_set(e, -EINVAL, "--net: a VM has one of it");
+	c->net_given = true;
+	return net_opt_parse(v, &c->net, e);
+}
+
 static int take_lifeline(struct config *c, const char *v, struct err *e)
 {
 	return take_fd_number("--lifeline", v, &c->lifeline_fd, e);
@@ -228,6 +236,11 @@ static const struct option options[] = {
 	  "                           inodes=N, dax=never|inode|always,\n"
 	  "                           window=SIZE; up to 18 times",
 	  take_fs },
+	{ "--net", "none|tap=IF|fd=N|...",
+	  "a network interface: a tap, or a stream of frames at fd=N or\n"
+	  "                           unix=PATH; mac=MAC, mtu=N, vnet-hdr=on|off,\n"
+	  "                           rate=BYTES/PACKETSp a second (none)",
+	  take_net },
 	{ "--lifeline", "fd=N", "end the VM at its end of file",
 	  take_lifeline },
 	{ "--help", NULL, "print this", take_help },
@@ -283,7 +296,8 @@ int config_parse(struct config *c, int argc, char **argv, struct err *e)
 			      .cpus = CPUS_DEFAULT,
 			      .memory = MEMORY_DEFAULT,
 			      .connector_fd = -1,
-			      .lifeline_fd = -1 };
+			      .lifeline_fd = -1,
+			      .net = { .fd = -1 } };
 	for (unsigned int i = 0; i < CONFIG_CONTROLS_MAX; i++)
 		c->control[i] = none;
 	for (int i = 1; i < argc; i += r) {
@@ -347,7 +361,7 @@ static int check_fds(const struct config *c, struct err *e)
 		r = check_fd("--control", c->control[i].fd, e);
 	for (unsigned int i = 0; r == 0 && i < c->n_shares; i++)
 		r = check_fd("--fs", c->share[i].fd, e);
-	return r;
+	return r == 0 ? check_fd("--net", c->net.fd, e) : r;
 }
 
 static void close_others(const struct config *c)
@@ -359,6 +373,7 @@ static void close_others(const struct config *c)
 	keep[n++] = c->vsock.fd;
 	keep[n++] = c->connector_fd;
 	keep[n++] = c->lifeline_fd;
+	keep[n++] = c->net.fd;
 	for (unsigned int i = 0; i < c->n_controls; i++)
 		keep[n++] = c->control[i].fd;
 	for (unsigned int i = 0; i < c->n_shares; i++)
@@ -407,6 +422,8 @@ int config_open(struct config *c, struct err *e)
 			      O_RDWR | O_CREAT | O_NOFOLLOW, e);
 	for (unsigned int i = 0; r == 0 && i < c->n_shares; i++)
 		r = share_opt_open(&c->share[i], e);
+	if (r == 0)
+		r = net_opt_open(&c->net, c->cpus, e);
 	return r == 0 ? open_sockets(c, e) : r;
 }
 
@@ -429,6 +446,7 @@ void config_close(struct config *c)
 	for (unsigned int i = 0; i < c->n_shares; i++)
 		if (c->share[i].fd >= 0)
 			(void)close(take_fd(&c->share[i].fd));
+	net_opt_close(&c->net);
 }
 
 int config_help(FILE *f)

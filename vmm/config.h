@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "common/err.h"
+#include "vmm/net_opt.h"
 #include "vmm/share_opt.h"
 
 #define CONFIG_CPUS_MAX     32u
@@ -43,6 +44,8 @@ struct config {
 	unsigned int n_controls;
 	struct share_opt share[SHARES_MAX];
 	unsigned int n_shares;
+	struct net_opt net;
+	bool net_given;
 	const char *cmdline;
 	unsigned int cpus;
 	uint64_t memory;

@@ -172,11 +172,14 @@ int devices_init(struct vm *vm, struct err *e)
 		r = init_vmgenid(vm, e);
 	if (r == 0 && vm->cfg->vsock.fd >= 0)
 		r = init_vsock(vm, e);
-	return r == 0 ? shares_init(vm, e) : r;
+	if (r == 0)
+		r = shares_init(vm, e);
+	return r == 0 ? nic_init(vm, e) : r;
 }
 
 void devices_done(struct vm *vm)
 {
+	nic_done(vm);
 	shares_done(vm);
 	if (vm->vsock_mmio.vd)
 		virtio_mmio_done(&vm->vsock_mmio);

@@ -19,6 +19,7 @@ static int status_of(int code)
 	case -ERANGE:
 	case -ENOENT:
 	case -ENOTDIR:
+	case -ENODEV:
 	case -EISDIR:
 	case -EACCES:
 	case -EPERM:

@@ -81,6 +81,22 @@ static void add_shares(struct vm *vm, struct ctl_out *o)
 	ctl_add_u64(o, "fs_mended", s.mends);
 }
 
+static void add_nic(struct vm *vm, struct ctl_out *o)
+{
+	struct virtio_net_stats s;
+	unsigned int broken;
+
+	nic_stats(vm, &s, &broken);
+	ctl_add_u64(o, "net_up", s.up);
+	ctl_add_u64(o, "net_tx_frames", s.tx_frames);
+	ctl_add_u64(o, "net_tx_bytes", s.tx_bytes);
+	ctl_add_u64(o, "net_tx_bad", s.tx_bad);
+	ctl_add_u64(o, "net_rx_frames", s.rx_frames);
+	ctl_add_u64(o, "net_rx_bytes", s.rx_bytes);
+	ctl_add_u64(o, "net_rx_dropped", s.rx_dropped);
+	ctl_add_u64(o, "net_broken", broken);
+}
+
 void report_stats(struct vm *vm, struct ctl_out *o)
 {
 	ctl_begin(o, "ok");
@@ -98,4 +114,5 @@ void report_stats(struct vm *vm, struct ctl_out *o)
 	}
 	add_vsock(vm, o);
 	add_shares(vm, o);
+	add_nic(vm, o);
 }

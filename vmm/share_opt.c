@@ -11,54 +11,14 @@
 #include "common/log.h"
 #include "common/words.h"
 #include "vmm/fs/quota.h"
+#include "vmm/opt.h"
 #include "vmm/share_opt.h"
 
-#define QUOTE_MAX 64
-#define FD_MAX    (1u << 20)
-#define WORD_MAX  64 /* of all values but a path */
+#define FD_MAX (1u << 20)
 
-/**
- * struct value - What stands behind '='
- * @s:		Not terminated, @len bytes; NULL if there is no '='
- */
-struct value {
-	const char *s;
-	size_t len;
-};
-
-/**
- * struct key - A word of --fs
- * @flag:	It takes no value
- * @take:	Stores the value. Return: 0 or -errno with a sentence
- */
-struct key {
-	const char *name;
-	bool flag;
-	int (*take)(struct share_opt *s, const struct value *v, struct err *e);
-};
-
-static bool is(const struct value *v, const char *word)
+static int take_tag(void *ctx, const struct opt_value *v, struct err *e)
 {
-	return v->len == strlen(word) && memcmp(v->s, word, v->len) == 0;
-}
-
-static const char *quote(char q[QUOTE_MAX], const struct value *v)
-{
-	return log_escape(q, QUOTE_MAX, v->s, v->len);
-}
-
-static int take_number(const char *what, const struct value *v, uint64_t min,
-		       uint64_t max, uint64_t *ret, struct err *e)
-{
-	char word[WORD_MAX];
-
-	(void)snprintf(word, sizeof(word), "%.*s",
-		       (int)MIN(v->len, sizeof(word) - 1), v->s);
-	return words_uint(what, word, min, max, ret, e);
-}
-
-static int take_tag(struct share_opt *s, const struct value *v, struct err *e)
-{
+	struct share_opt *s = ctx;
 	if (v->len == 0 || v->len > VIRTIO_FS_TAG_MAX)
 		return err_set(e, -EINVAL,
 			       "--fs: a tag has 1 to %u bytes, not %zu",
@@ -68,8 +28,9 @@ static int take_tag(struct share_opt *s, const struct value *v, struct err *e)
 	return 0;
 }
 
-static int take_dir(struct share_opt *s, const struct value *v, struct err *e)
+static int take_dir(void *ctx, const struct opt_value *v, struct err *e)
 {
+	struct share_opt *s = ctx;
 	if (v->len == 0 || v->len >= PATH_MAX)
 		return err_set(e, -EINVAL,
 			       "--fs: dir: a path has 1 to %d bytes",
@@ -79,104 +40,111 @@ static int take_dir(struct share_opt *s, const struct value *v, struct err *e)
 	return 0;
 }
 
-static int take_fd_n(struct share_opt *s, const struct value *v, struct err *e)
+static int take_fd_n(void *ctx, const struct opt_value *v, struct err *e)
 {
+	struct share_opt *s = ctx;
 	uint64_t n = 0;
-	int r = take_number("--fs: fd", v, 0, FD_MAX, &n, e);
+	int r = opt_uint("--fs: fd", v, 0, FD_MAX, &n, e);
 
 	if (r == 0)
 		s->fd = (int)n;
 	return r;
 }
 
-static int take_ro(struct share_opt *s, const struct value *v, struct err *e)
+static int take_ro(void *ctx, const struct opt_value *v, struct err *e)
 {
+	struct share_opt *s = ctx;
 	(void)v;
 	(void)e;
 	s->ro = true;
 	return 0;
 }
 
-static int take_upper(struct share_opt *s, const struct value *v, struct err *e)
+static int take_upper(void *ctx, const struct opt_value *v, struct err *e)
 {
+	struct share_opt *s = ctx;
 	(void)v;
 	(void)e;
 	s->upper = true;
 	return 0;
 }
 
-static int take_cache(struct share_opt *s, const struct value *v, struct err *e)
+static int take_cache(void *ctx, const struct opt_value *v, struct err *e)
 {
-	char q[QUOTE_MAX];
+	struct share_opt *s = ctx;
+	char q[OPT_QUOTE_MAX];
 
-	if (is(v, "auto"))
+	if (opt_is(v, "auto"))
 		s->cache = FS_CACHE_AUTO;
-	else if (is(v, "always"))
+	else if (opt_is(v, "always"))
 		s->cache = FS_CACHE_ALWAYS;
-	else if (is(v, "never"))
+	else if (opt_is(v, "never"))
 		s->cache = FS_CACHE_NEVER;
 	else
 		return err_set(e, -EINVAL,
 			       "--fs: cache is auto, always or never, not '%s'",
-			       quote(q, v));
+			       opt_quote(q, v));
 	return 0;
 }
 
-static int take_owner(struct share_opt *s, const struct value *v, struct err *e)
+static int take_owner(void *ctx, const struct opt_value *v, struct err *e)
 {
-	char q[QUOTE_MAX];
+	struct share_opt *s = ctx;
+	char q[OPT_QUOTE_MAX];
 
-	if (is(v, "host"))
+	if (opt_is(v, "host"))
 		s->owner = FS_OWNER_HOST;
-	else if (is(v, "mapped"))
+	else if (opt_is(v, "mapped"))
 		s->owner = FS_OWNER_MAPPED;
 	else
 		return err_set(e, -EINVAL,
 			       "--fs: owner is host or mapped, not '%s'",
-			       quote(q, v));
+			       opt_quote(q, v));
 	return 0;
 }
 
 /* The last number means "no change" to chown(2). */
-static int take_id(const char *what, const struct value *v, uint32_t *ret,
+static int take_id(const char *what, const struct opt_value *v, uint32_t *ret,
 		   struct err *e)
 {
 	uint64_t n = 0;
-	int r = take_number(what, v, 0, UINT32_MAX - 1, &n, e);
+	int r = opt_uint(what, v, 0, UINT32_MAX - 1, &n, e);
 
 	if (r == 0)
 		*ret = (uint32_t)n;
 	return r;
 }
 
-static int take_uid(struct share_opt *s, const struct value *v, struct err *e)
+static int take_uid(void *ctx, const struct opt_value *v, struct err *e)
 {
+	struct share_opt *s = ctx;
 	return take_id("--fs: uid", v, &s->uid, e);
 }
 
-static int take_gid(struct share_opt *s, const struct value *v, struct err *e)
+static int take_gid(void *ctx, const struct opt_value *v, struct err *e)
 {
+	struct share_opt *s = ctx;
 	return take_id("--fs: gid", v, &s->gid, e);
 }
 
-static int take_queues(struct share_opt *s, const struct value *v,
-		       struct err *e)
+static int take_queues(void *ctx, const struct opt_value *v, struct err *e)
 {
+	struct share_opt *s = ctx;
 	uint64_t n = 0;
-	int r = take_number("--fs: queues", v, 1, VIRTIO_FS_QUEUES_MAX, &n, e);
+	int r = opt_uint("--fs: queues", v, 1, VIRTIO_FS_QUEUES_MAX, &n, e);
 
 	if (r == 0)
 		s->queues = (unsigned int)n;
 	return r;
 }
 
-static int take_quota(struct share_opt *s, const struct value *v, struct err *e)
+static int take_quota(void *ctx, const struct opt_value *v, struct err *e)
 {
-	char word[WORD_MAX];
+	struct share_opt *s = ctx;
+	char word[OPT_WORD_MAX];
 	int r;
 
-	(void)snprintf(word, sizeof(word), "%.*s",
-		       (int)MIN(v->len, sizeof(word) - 1), v->s);
+	opt_word(word, v);
 	r = words_size("--fs: quota", word, &s->quota_bytes, e);
 	if (r == 0 &&
 	    (s->quota_bytes < FS_QUOTA_MIN || s->quota_bytes > INT64_MAX))
@@ -185,39 +153,38 @@ static int take_quota(struct share_opt *s, const struct value *v, struct err *e)
 	return r;
 }
 
-static int take_inodes(struct share_opt *s, const struct value *v,
-		       struct err *e)
+static int take_inodes(void *ctx, const struct opt_value *v, struct err *e)
 {
-	return take_number("--fs: inodes", v, 1, UINT64_MAX, &s->quota_inodes,
-			   e);
+	struct share_opt *s = ctx;
+	return opt_uint("--fs: inodes", v, 1, UINT64_MAX, &s->quota_inodes, e);
 }
 
-static int take_dax(struct share_opt *s, const struct value *v, struct err *e)
+static int take_dax(void *ctx, const struct opt_value *v, struct err *e)
 {
-	char q[QUOTE_MAX];
+	struct share_opt *s = ctx;
+	char q[OPT_QUOTE_MAX];
 
-	if (is(v, "never"))
+	if (opt_is(v, "never"))
 		s->dax = FS_DAX_NEVER;
-	else if (is(v, "inode"))
+	else if (opt_is(v, "inode"))
 		s->dax = FS_DAX_INODE;
-	else if (is(v, "always"))
+	else if (opt_is(v, "always"))
 		s->dax = FS_DAX_ALWAYS;
 	else
 		return err_set(e, -EINVAL,
 			       "--fs: dax is never, inode or always, not '%s'",
-			       quote(q, v));
+			       opt_quote(q, v));
 	return 0;
 }
 
-static int take_window(struct share_opt *s, const struct value *v,
-		       struct err *e)
+static int take_window(void *ctx, const struct opt_value *v, struct err *e)
 {
-	char word[WORD_MAX];
+	struct share_opt *s = ctx;
+	char word[OPT_WORD_MAX];
 	uint64_t n = 0;
 	int r;
 
-	(void)snprintf(word, sizeof(word), "%.*s",
-		       (int)MIN(v->len, sizeof(word) - 1), v->s);
+	opt_word(word, v);
 	r = words_size("--fs: window", word, &n, e);
 	if (r < 0)
 		return r;
@@ -231,7 +198,7 @@ static int take_window(struct share_opt *s, const struct value *v,
 	return 0;
 }
 
-static const struct key keys[] = {
+static const struct opt_key keys[] = {
 	{ "tag", false, take_tag },       { "dir", false, take_dir },
 	{ "fd", false, take_fd_n },       { "ro", true, take_ro },
 	{ "cache", false, take_cache },   { "owner", false, take_owner },
@@ -241,38 +208,7 @@ static const struct key keys[] = {
 	{ "dax", false, take_dax },       { "window", false, take_window },
 };
 
-static int find(const struct value *name)
-{
-	for (size_t i = 0; i < ARRAY_LEN(keys); i++)
-		if (is(name, keys[i].name))
-			return (int)i;
-	return -ENOENT;
-}
-
-/* One word, up to a comma; @seen has a bit for each key that was given. */
-static int take_word(struct share_opt *s, const char *w, size_t len,
-		     unsigned int *seen, struct err *e)
-{
-	const char *eq = memchr(w, '=', len);
-	struct value name = { w, eq ? (size_t)(eq - w) : len };
-	struct value v = { eq ? eq + 1 : NULL, eq ? len - name.len - 1 : 0 };
-	int i = find(&name);
-	char q[QUOTE_MAX];
-
-	if (i < 0)
-		return err_set(e, -EINVAL,
-			       "--fs: '%s' is no word of it; see hutch-vmm "
-			       "--help",
-			       quote(q, &name));
-	if (*seen & 1u << i)
-		return err_set(e, -EINVAL, "--fs: %s is given twice",
-			       keys[i].name);
-	*seen |= 1u << i;
-	if (keys[i].flag != !eq)
-		return err_set(e, -EINVAL, "--fs: %s %s value", keys[i].name,
-			       keys[i].flag ? "takes no" : "needs a");
-	return keys[i].take(s, &v, e);
-}
+static const struct opt_keys keys_of_fs = { "--fs", keys, ARRAY_LEN(keys) };
 
 static int check(const struct share_opt *s, unsigned int seen, struct err *e)
 {
@@ -283,8 +219,8 @@ static int check(const struct share_opt *s, unsigned int seen, struct err *e)
 			       "--fs: tag=%s: give one of dir=PATH and fd=N",
 			       s->tag);
 	if (s->owner == FS_OWNER_MAPPED &&
-	    seen & (1u << find(&(struct value){ "uid", 3 }) |
-		    1u << find(&(struct value){ "gid", 3 })))
+	    (opt_seen(&keys_of_fs, seen, "uid") ||
+	     opt_seen(&keys_of_fs, seen, "gid")))
 		return err_set(e, -EINVAL,
 			       "--fs: tag=%s: uid and gid are for owner=host",
 			       s->tag);
@@ -313,16 +249,8 @@ int share_opt_parse(const char *v, struct share_opt *ret, struct err *e)
 {
 	struct share_opt s = { .fd = -1, .queues = 1 };
 	unsigned int seen = 0;
-	int r = 0;
+	int r = opt_parse(&keys_of_fs, v, &s, &seen, e);
 
-	while (r == 0) {
-		size_t len = strcspn(v, ",");
-
-		r = take_word(&s, v, len, &seen, e);
-		if (r == 0 && !v[len])
-			break;
-		v += len + 1;
-	}
 	if (r == 0)
 		r = check(&s, seen, e);
 	if (r == 0 && s.dax && !s.window)

@@ -82,16 +82,18 @@ void vm_pause(struct vm *vm)
 {
 	run_pause(&vm->run);
 	shares_pause(vm);
+	nic_pause(vm);
 }
 
 bool vm_is_paused(struct vm *vm)
 {
 	return run_wants_pause(&vm->run) && run_is_paused(&vm->run) &&
-	       shares_are_paused(vm);
+	       shares_are_paused(vm) && nic_is_paused(vm);
 }
 
 void vm_resume(struct vm *vm)
 {
+	nic_resume(vm);
 	shares_resume(vm);
 	run_resume(&vm->run);
 }
@@ -124,9 +126,11 @@ static int build_machine(struct vm *vm, struct err *e)
 
 static int build(struct vm *vm, struct err *e)
 {
-	const struct arch_config ac = { .n_cpus = vm->cfg->cpus,
-					.n_pins = VM_PIN_SHARE +
-						  vm->cfg->n_shares };
+	const struct arch_config ac = {
+		.n_cpus = vm->cfg->cpus,
+		.n_pins = VM_PIN_SHARE + vm->cfg->n_shares +
+			  (vm->cfg->net.kind != NET_NONE),
+	};
 	struct arch_initrd initrd;
 	int r = loop_init(&vm->loop, e);
 

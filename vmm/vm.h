@@ -11,18 +11,19 @@
 #include "vmm/kvm/kvm.h"
 #include "vmm/kvm/vcpu.h"
 #include "vmm/machine.h"
+#include "vmm/nic.h"
 #include "vmm/run.h"
 #include "vmm/shares.h"
 #include "vmm/virtio/mmio.h"
 
-#define VM_DEVICES_MAX (8 + SHARES_MAX)
+#define VM_DEVICES_MAX (9 + SHARES_MAX)
 
 /* Interrupt pins; the machine has as many as it has devices with one. */
 enum vm_pin {
 	VM_PIN_VMGENID,
 	VM_PIN_VSOCK,
-	VM_PIN_SHARE, /* of the first */
-	VM_PINS = VM_PIN_SHARE + SHARES_MAX
+	VM_PIN_SHARE, /* of the first; behind the last, the network's */
+	VM_PINS = VM_PIN_SHARE + SHARES_MAX + 1
 };
 _Static_assert(VM_PINS <= ARCH_PINS_MAX, "the interrupt controller's pins");
 _Static_assert(VM_DEVICES_MAX <= FDT_DEVICES_MAX, "the device tree's nodes");
@@ -60,6 +61,7 @@ struct vm {
 	struct vsock *vsock;
 	struct virtio_mmio vsock_mmio;
 	struct share share[SHARES_MAX];
+	struct nic nic;
 	struct fdt_device dev[VM_DEVICES_MAX];
 	unsigned int n_dev;
 	struct vcpu vcpu[VCPU_MAX];

@@ -130,6 +130,8 @@ int vm_run(struct vm *vm, struct run_end *ret, struct err *e)
 	if (r == 0)
 		r = shares_start(vm, e);
 	if (r == 0)
+		r = nic_start(vm, e);
+	if (r == 0)
 		r = jail_enter(JAIL_LOOP, e);
 	if (r < 0)
 		return r;

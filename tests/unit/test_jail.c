@@ -7,7 +7,9 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/if_tun.h>
 #include <linux/kvm.h>
+#include <linux/sockios.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -145,6 +147,30 @@ static const struct call forbidden_to_fs[] = {
 	{ "fcntl F_SETLKW", SYS_fcntl, { -1, F_SETLKW } },
 };
 
+static const struct call forbidden_to_net[] = {
+	{ "openat2", SYS_openat2, { AT_FDCWD } },
+	{ "unlinkat", SYS_unlinkat, { -1 } },
+	{ "epoll_ctl", SYS_epoll_ctl, { -1 } },
+	{ "accept4", SYS_accept4, { -1 } },
+	{ "sendto", SYS_sendto, { -1 } },
+	{ "close", SYS_close, { -1 } },
+	{ "KVM_RUN", SYS_ioctl, { -1, KVM_RUN } },
+	{ "TUNSETIFF", SYS_ioctl, { -1, TUNSETIFF } },
+	{ "SIOCSIFFLAGS", SYS_ioctl, { -1, SIOCSIFFLAGS } },
+	{ "fcntl", SYS_fcntl, { -1, F_GETFL } },
+};
+
+static const struct call allowed_to_net[] = {
+	{ "ppoll", SYS_ppoll, { 0 } },
+	{ "read", SYS_read, { -1 } },
+	{ "readv", SYS_readv, { -1 } },
+	{ "writev", SYS_writev, { -1 } },
+	{ "recvmsg", SYS_recvmsg, { -1 } },
+	{ "sendmsg", SYS_sendmsg, { -1 } },
+	{ "TUNSETOFFLOAD", SYS_ioctl, { -1, TUNSETOFFLOAD } },
+	{ "TUNSETQUEUE", SYS_ioctl, { -1, TUNSETQUEUE } },
+};
+
 static const struct call allowed_to_fs[] = {
 	{ "fchownat to nobody", SYS_fchownat, { -1, 0, 0xffffffff } },
 	{ "openat2", SYS_openat2, { -1 } },
@@ -233,11 +259,19 @@ START_TEST(forbidden_calls_kill_a_worker_of_a_share)
 }
 END_TEST
 
+START_TEST(forbidden_calls_kill_a_thread_of_the_network)
+{
+	all_die(JAIL_NET, forbidden, ARRAY_LEN(forbidden));
+	all_die(JAIL_NET, forbidden_to_net, ARRAY_LEN(forbidden_to_net));
+}
+END_TEST
+
 START_TEST(what_the_threads_live_from_is_let_through)
 {
 	for (int kind = 0; kind < JAIL_KINDS; kind++)
 		all_live(kind, allowed_to_all, ARRAY_LEN(allowed_to_all));
 	all_live(JAIL_FS, allowed_to_fs, ARRAY_LEN(allowed_to_fs));
+	all_live(JAIL_NET, allowed_to_net, ARRAY_LEN(allowed_to_net));
 	all_live(JAIL_LOOP, allowed_to_loop, ARRAY_LEN(allowed_to_loop));
 	all_live(JAIL_VCPU, allowed_to_vcpu, ARRAY_LEN(allowed_to_vcpu));
 }
@@ -353,6 +387,7 @@ END_TEST
 CHECK_MAIN("jail", forbidden_calls_kill_the_loop_thread,
 	   forbidden_calls_kill_a_vcpu_thread,
 	   forbidden_calls_kill_a_worker_of_a_share,
+	   forbidden_calls_kill_a_thread_of_the_network,
 	   what_the_threads_live_from_is_let_through, calls_of_another_abi_kill,
 	   a_kick_interrupts_a_jailed_vcpu_thread,
 	   dropping_leaves_no_capability_and_no_new_privileges,

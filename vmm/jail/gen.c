@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
+#include <linux/if_tun.h>
 #include <linux/kvm.h>
 #include <seccomp.h>
 #include <stdio.h>
@@ -22,7 +23,8 @@
 enum {
 	LOOP = 1,
 	VCPU = 2,
-	FS = 4
+	FS = 4,
+	NET = 8
 };
 enum how {
 	ALWAYS,
@@ -56,7 +58,8 @@ static const struct {
 	const char *name;
 } kinds[] = { { LOOP, "JAIL_LOOP", "loop_code" },
 	      { VCPU, "JAIL_VCPU", "vcpu_code" },
-	      { FS, "JAIL_FS", "fs_code" } };
+	      { FS, "JAIL_FS", "fs_code" },
+	      { NET, "JAIL_NET", "net_code" } };
 
 /* What libseccomp 2.5 has not heard of; the number is every machine's. */
 static int resolve(const char *call)

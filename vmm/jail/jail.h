@@ -10,6 +10,7 @@ enum jail_kind {
 	JAIL_LOOP,
 	JAIL_VCPU,
 	JAIL_FS,
+	JAIL_NET,
 	JAIL_KINDS
 };
 

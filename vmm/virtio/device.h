@@ -16,7 +16,9 @@
  *
  * A device may have threads of its own, which take requests and give them back
  * under the lock and work on them without it.  They heed @running and
- * @reset_due, and @quiesce waits for what they have under way.
+ * @reset_due, and @quiesce waits for what they have under way.  If they also
+ * wait for the driver's notifications, the loop thread has no part in it: what
+ * is said of it above holds for the first of them that enters.
  */
 #ifndef HUTCH_VMM_VIRTIO_DEVICE_H
 #define HUTCH_VMM_VIRTIO_DEVICE_H
@@ -25,13 +27,15 @@
 
 #include "vmm/virtio/queue.h"
 
-#define VIRTIO_QUEUES_MAX 8
+/* Of a network device for 32 CPUs: two for each, and the control queue. */
+#define VIRTIO_QUEUES_MAX 65
 
 /* Feature bits of every device: virtio 1.2, 6. */
 #define VIRTIO_F_INDIRECT_DESC (1ull << 28)
 #define VIRTIO_F_EVENT_IDX     (1ull << 29)
 #define VIRTIO_F_VERSION_1     (1ull << 32)
 
+#define VIRTIO_ID_NET   1
 #define VIRTIO_ID_VSOCK 19
 #define VIRTIO_ID_FS    26
 
@@ -44,6 +48,8 @@ struct virtio_dev;
  * @n_queues:	Queues the device has, up to VIRTIO_QUEUES_MAX
  * @queue_max:	Largest size of each, a power of two up to VIRTQ_SIZE_MAX
  * @features:	Device features beyond those of every device
+ * @own_kicks:	The device's threads wait for notifications (@kick_fd), and
+ *		@process is never called
  * @process:	Serve queue @qi: bounded work, then return.
  *		Context: loop thread, device entered and running.
  *		Return: 1 if more is left to do now, 0 if not, -EBADMSG if the
@@ -66,6 +72,7 @@ struct virtio_ops {
 	unsigned int n_queues;
 	uint16_t queue_max;
 	uint64_t features;
+	bool own_kicks;
 	int (*process)(struct virtio_dev *vd, unsigned int qi);
 	void (*reset)(struct virtio_dev *vd);
 	void (*quiesce)(struct virtio_dev *vd, int qi);
@@ -82,12 +89,14 @@ struct virtio_ops {
  * @config_changed: Configuration space reads differently now. Lock held
  * @broken:	Set DEVICE_NEEDS_RESET and tell the driver. Lock held
  * @kick:	Have @process called for @qi by the loop. Any thread, any lock
+ * @kick_fd:	eventfd of @qi's notifications, non-blocking; for own_kicks
  */
 struct virtio_transport_ops {
 	void (*interrupt)(struct virtio_dev *vd, unsigned int qi);
 	void (*config_changed)(struct virtio_dev *vd);
 	void (*broken)(struct virtio_dev *vd);
 	void (*kick)(struct virtio_dev *vd, unsigned int qi);
+	int (*kick_fd)(struct virtio_dev *vd, unsigned int qi);
 };
 
 /**

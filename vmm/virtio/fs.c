@@ -91,7 +91,7 @@ struct virtio_fs {
 	pthread_cond_t urgent;
 	pthread_cond_t calm;
 	unsigned int n_idle;
-	unsigned int busy[VIRTIO_QUEUES_MAX];
+	unsigned int busy[1 + VIRTIO_FS_QUEUES_MAX];
 	uint64_t served;
 	bool tending;
 	struct timespec tend_at;

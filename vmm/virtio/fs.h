@@ -14,7 +14,7 @@
 #include "vmm/virtio/device.h"
 
 #define VIRTIO_FS_TAG_MAX         36u
-#define VIRTIO_FS_QUEUES_MAX      (VIRTIO_QUEUES_MAX - 1u) /* of requests */
+#define VIRTIO_FS_QUEUES_MAX      7u /* of requests */
 #define VIRTIO_FS_WORKERS_DEFAULT 4u
 #define VIRTIO_FS_WORKERS_MAX     16u
 #define VIRTIO_FS_TEND_MS         100

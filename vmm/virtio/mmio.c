@@ -453,11 +453,17 @@ static void mmio_kick(struct virtio_dev *vd, unsigned int qi)
 		bug_on(errno != EAGAIN && errno != EINTR);
 }
 
+static int mmio_kick_fd(struct virtio_dev *vd, unsigned int qi)
+{
+	return virtio_mmio_notify_fd(vd->link, qi);
+}
+
 static const struct virtio_transport_ops transport_ops = {
 	.interrupt = mmio_interrupt,
 	.config_changed = mmio_config_changed,
 	.broken = mmio_broken,
 	.kick = mmio_kick,
+	.kick_fd = mmio_kick_fd,
 };
 
 static void on_kick(struct loop_io *io, uint32_t events)
@@ -504,6 +510,8 @@ int virtio_mmio_init(struct virtio_mmio *m, struct virtio_dev *vd,
 
 int virtio_mmio_start(struct virtio_mmio *m, struct loop *l, struct err *e)
 {
+	if (m->vd->ops->own_kicks)
+		return 0;
 	for (unsigned int i = 0; i < m->vd->ops->n_queues; i++) {
 		struct virtio_mmio_kick *k = &m->kick[i];
 		int r = loop_add(l, &k->io, k->fd, EPOLLIN, on_kick);

@@ -1,0 +1,516 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * vmm/virtio/net.c - see net.h
+ *
+ * How it works.  Each pair of queues has a thread, which waits for the driver's
+ * notifications and for the link at once, moves a turn of frames each way, and
+ * waits again.  It holds the device's lock for the queues and gives it up for
+ * the system calls that move a frame, which never block.  So a slow link holds
+ * up nothing but itself, and no other thread has a part in it.
+ *
+ * Notifications.  The driver is asked for one when its queue is empty, and when
+ * there are too few buffers to receive into; the link is polled only for what
+ * somebody waits for.  So a flood with no buffer to take it costs nothing.
+ *
+ * Reset.  The vCPU that resets the device waits (quiesce) for system calls
+ * under way, and takes the buffers away that wait for frames.  The link is told
+ * what was agreed upon when the driver runs.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/loop.h"
+#include "vmm/virtio/net_dev.h"
+
+#define STACK_LEN (256u << 10)
+#define NS_PER_S  1000000000ull
+
+#define FEATURES                                                             \
+	(VIRTIO_NET_F_MTU | VIRTIO_NET_F_MAC | VIRTIO_NET_F_MRG_RXBUF |      \
+	 VIRTIO_NET_F_STATUS | VIRTIO_NET_F_CTRL_VQ | VIRTIO_NET_F_CTRL_RX | \
+	 VIRTIO_NET_F_CTRL_RX_EXTRA | VIRTIO_NET_F_GUEST_ANNOUNCE |          \
+	 VIRTIO_NET_F_CTRL_MAC_ADDR)
+
+static struct virtio_net *net_of(struct virtio_dev *vd)
+{
+	return container_of(vd, struct virtio_net, vd);
+}
+
+static void lock(struct virtio_net *n)
+{
+	(void)pthread_mutex_lock(&n->vd.lock);
+}
+
+static void unlock(struct virtio_net *n)
+{
+	(void)pthread_mutex_unlock(&n->vd.lock);
+}
+
+static bool is_still(const struct virtio_net *n)
+{
+	for (unsigned int i = 0; i < n->n_pairs; i++)
+		if (n->pair[i].busy)
+			return false;
+	return true;
+}
+
+/* Whether the thread of queue @qi is; the control queue's never is for long. */
+static bool is_busy(const struct virtio_net *n, unsigned int qi)
+{
+	return qi / 2 < n->n_pairs && n->pair[qi / 2].busy;
+}
+
+/* ---- For the files of the device ---- */
+
+bool net_may_serve(const struct net_pair *p)
+{
+	const struct virtio_net *n = p->n;
+
+	return n->vd.running && !n->vd.reset_due && n->set_up && !n->paused &&
+	       p->i < n->n_active;
+}
+
+void net_begin(struct net_pair *p)
+{
+	p->busy = true;
+	unlock(p->n);
+}
+
+bool net_end(struct net_pair *p)
+{
+	struct virtio_net *n = p->n;
+
+	lock(n);
+	p->busy = false;
+	(void)pthread_cond_broadcast(&n->calm);
+	if (n->paused && is_still(n) && n->cfg.still)
+		n->cfg.still(n->cfg.ctx);
+	/* What was done before a pause is finished; before a reset, dropped. */
+	return n->vd.running && !n->vd.reset_due && n->set_up &&
+	       p->i < n->n_active;
+}
+
+void net_wake_at(struct net_pair *p, uint64_t at_ns)
+{
+	if (!p->wake_ns || at_ns < p->wake_ns)
+		p->wake_ns = at_ns;
+}
+
+void net_lost(struct virtio_net *n, int why)
+{
+	if (!n->up)
+		return;
+	n->up = false;
+	n->space.status = le16_put(
+		(uint16_t)(le16_get(n->space.status) & ~NET_S_LINK_UP));
+	n->vd.transport->config_changed(&n->vd);
+	if (n->cfg.lost)
+		n->cfg.lost(n->cfg.ctx, why);
+}
+
+/* ---- The threads; lock held but while they wait ---- */
+
+/* What the driver has agreed to. */
+static void set_up(struct virtio_net *n)
+{
+	const struct net_link_ops *ops = n->link->ops;
+	int r = 0;
+
+	n->host = net_hdr_host(n->vd.features);
+	n->guest = net_hdr_guest(n->vd.features);
+	if (n->up)
+		r = ops->offload(n->link, n->guest);
+	if (r == 0 && n->up)
+		r = ops->spread(n->link, 1);
+	n->n_active = 1;
+	n->set_up = true;
+	if (r < 0)
+		net_lost(n, r);
+}
+
+/* Return: 1 if there is more to do, 0 to wait, or -EBADMSG */
+static int serve_queues(struct net_pair *p)
+{
+	int r = p->i == 0 ? net_ctrl_serve(p->n) : 0, s;
+
+	if (r < 0 || !net_may_serve(p))
+		return r;
+	r = net_tx_serve(p);
+	if (r < 0 || !net_may_serve(p))
+		return r;
+	s = net_rx_serve(p);
+	return s < 0 ? s : r | s;
+}
+
+static bool turn(struct net_pair *p, bool running)
+{
+	struct virtio_net *n = p->n;
+	int r = 0;
+
+	p->wake_ns = 0;
+	p->want_in = false;
+	p->want_out = false;
+	if (running && !n->set_up && p->i == 0)
+		set_up(n);
+	if (net_may_serve(p))
+		r = serve_queues(p);
+	else if (n->up && n->link->ops->flush(n->link, p->i) == -EAGAIN)
+		p->want_out = true; /* the rest of a frame from before */
+	if (r < 0 && n->vd.running)
+		virtio_dev_break(&n->vd);
+	return r > 0;
+}
+
+/* Return: time until then, or NULL for ever */
+static struct timespec *time_until(uint64_t at_ns, struct timespec *ts)
+{
+	uint64_t now = loop_now_ns(), ns = at_ns > now ? at_ns - now : 0;
+
+	if (!at_ns)
+		return NULL;
+	ts->tv_sec = (time_t)(ns / NS_PER_S);
+	ts->tv_nsec = (long)(ns % NS_PER_S);
+	return ts;
+}
+
+/* Without the lock, of what was noted under it. */
+static void wait_for(const struct net_pair *p, struct pollfd *pf,
+		     unsigned int n_fds, uint64_t wake_ns)
+{
+	struct timespec ts;
+	uint64_t count;
+
+	if (ppoll(pf, n_fds, time_until(wake_ns, &ts), NULL) < 0)
+		bug_on(errno != EINTR && errno != ENOMEM);
+	for (unsigned int i = 0; i < ARRAY_LEN(p->fd); i++)
+		if (p->fd[i] >= 0 && read(p->fd[i], &count, sizeof(count)) < 0)
+			bug_on(errno != EAGAIN && errno != EINTR);
+}
+
+static unsigned int watch(const struct net_pair *p, struct pollfd *pf)
+{
+	short want = (short)((p->want_in ? POLLIN : 0) |
+			     (p->want_out ? POLLOUT : 0));
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < ARRAY_LEN(p->fd); i++)
+		if (p->fd[i] >= 0)
+			pf[n++] = (struct pollfd){ p->fd[i], POLLIN, 0 };
+	/* A link that is gone is always ready: only who waits may ask. */
+	if (want && p->n->up && !p->n->paused)
+		pf[n++] =
+			(struct pollfd){ p->n->link->ops->fd(p->n->link, p->i),
+					 want, 0 };
+	return n;
+}
+
+static void serve(struct net_pair *p)
+{
+	struct virtio_net *n = p->n;
+	struct pollfd pf[ARRAY_LEN(p->fd) + 1];
+	unsigned int n_fds;
+	uint64_t wake_ns;
+	bool running, more, quit;
+
+	do {
+		running = virtio_dev_enter(&n->vd);
+		more = turn(p, running);
+		n_fds = watch(p, pf);
+		wake_ns = p->wake_ns;
+		quit = n->quit;
+		virtio_dev_leave(&n->vd);
+		if (!more && !quit)
+			wait_for(p, pf, n_fds, wake_ns);
+	} while (!quit);
+}
+
+static void *thread_main(void *arg)
+{
+	struct net_pair *p = arg;
+	struct virtio_net *n = p->n;
+	struct err e = { 0 };
+	int r = n->cfg.jail ? n->cfg.jail(&e) : 0;
+
+	lock(n);
+	if (r < 0 && n->jail_error == 0) {
+		n->jail_error = r;
+		n->jail_text = e;
+	}
+	n->n_started++;
+	(void)pthread_cond_broadcast(&n->calm);
+	unlock(n);
+	if (r == 0)
+		serve(p);
+	return NULL;
+}
+
+/* ---- The device ---- */
+
+/* Its threads come by themselves. */
+static int net_process(struct virtio_dev *vd, unsigned int qi)
+{
+	(void)vd;
+	(void)qi;
+	return 0;
+}
+
+static void net_reset(struct virtio_dev *vd)
+{
+	struct virtio_net *n = net_of(vd);
+
+	n->set_up = false;
+	n->n_active = 1;
+	memcpy(n->space.mac, n->cfg.mac, sizeof(n->space.mac));
+	for (unsigned int i = 0; i < n->n_pairs; i++)
+		if (!n->pair[i].busy)
+			net_rx_drop(&n->pair[i]);
+}
+
+static void drop(struct virtio_net *n, int qi)
+{
+	for (unsigned int i = 0; i < n->n_pairs; i++)
+		if (qi < 0 || qi == (int)net_rx_queue(&n->pair[i]))
+			net_rx_drop(&n->pair[i]);
+}
+
+static void net_quiesce(struct virtio_dev *vd, int qi)
+{
+	struct virtio_net *n = net_of(vd);
+
+	while (qi < 0 ? !is_still(n) : is_busy(n, (unsigned int)qi)) {
+		(void)pthread_cond_wait(&n->calm, &vd->lock);
+		/* Another vCPU may have begun anew meanwhile. */
+		if (qi < 0)
+			vd->running = false;
+	}
+	drop(n, qi);
+}
+
+static void net_config(struct virtio_dev *vd, size_t off, uint8_t *dst,
+		       size_t len)
+{
+	memcpy(dst, (const uint8_t *)&net_of(vd)->space + off, len);
+}
+
+static const struct virtio_ops net_ops = {
+	.name = "net",
+	.id = VIRTIO_ID_NET,
+	.queue_max = NET_QUEUE_MAX,
+	.features = FEATURES,
+	.own_kicks = true,
+	.process = net_process,
+	.reset = net_reset,
+	.quiesce = net_quiesce,
+	.config_len = sizeof(struct net_config_space),
+	.config = net_config,
+};
+
+static int check(const struct virtio_net_config *cfg, struct err *e)
+{
+	if (cfg->mtu < VIRTIO_NET_MTU_MIN || cfg->mtu > VIRTIO_NET_MTU_MAX)
+		return err_set(e, -ERANGE, "net: an MTU is %u to %u, not %u",
+			       VIRTIO_NET_MTU_MIN, VIRTIO_NET_MTU_MAX,
+			       cfg->mtu);
+	if (cfg->mac[0] & 1)
+		return err_set(e, -EINVAL,
+			       "net: the MAC address is one of many");
+	return 0;
+}
+
+static void init_pairs(struct virtio_net *n)
+{
+	for (unsigned int i = 0; i < n->n_pairs; i++) {
+		n->pair[i].n = n;
+		n->pair[i].i = i;
+		for (size_t k = 0; k < ARRAY_LEN(n->pair[i].fd); k++)
+			n->pair[i].fd[k] = -1;
+	}
+}
+
+static int init(struct virtio_net *n, const struct virtio_net_config *cfg)
+{
+	uint64_t now = loop_now_ns();
+
+	n->cfg = *cfg;
+	n->link = cfg->link;
+	n->n_pairs = cfg->link->n_queues;
+	n->pair = calloc(n->n_pairs, sizeof(*n->pair));
+	if (!n->pair)
+		return -ENOMEM;
+	init_pairs(n);
+	n->n_active = 1;
+	n->up = true;
+	n->ops = net_ops;
+	n->ops.n_queues = 2 * n->n_pairs + 1;
+	if (n->link->offloads)
+		n->ops.features |= net_hdr_features(n->link->offloads) |
+				   VIRTIO_NET_F_CTRL_GUEST_OFFLOADS;
+	if (n->n_pairs > 1)
+		n->ops.features |= VIRTIO_NET_F_MQ;
+	memcpy(n->space.mac, cfg->mac, sizeof(n->space.mac));
+	n->space.status = le16_put(NET_S_LINK_UP);
+	n->space.max_pairs = le16_put((uint16_t)n->n_pairs);
+	n->space.mtu = le16_put((uint16_t)cfg->mtu);
+	net_limit_init(&n->tx_limit, &cfg->rate, now);
+	net_limit_init(&n->rx_limit, &cfg->rate, now);
+	/* Does not fail with such attributes. */
+	bug_on(pthread_cond_init(&n->calm, NULL) != 0);
+	return virtio_dev_init(&n->vd, &n->ops);
+}
+
+int virtio_net_new(const struct virtio_net_config *cfg, struct virtio_net **ret,
+		   struct err *e)
+{
+	struct virtio_net *n;
+	int r = check(cfg, e);
+
+	if (r < 0)
+		return r;
+	n = calloc(1, sizeof(*n));
+	r = n ? init(n, cfg) : -ENOMEM;
+	if (r < 0) {
+		if (n)
+			free(n->pair);
+		free(n);
+		return err_set(e, r, "net: %s", strerror(-r));
+	}
+	*ret = n;
+	return 0;
+}
+
+/* The control queue's place hangs on what the driver agrees to. */
+static void find_kicks(struct virtio_net *n, struct net_pair *p)
+{
+	const struct virtio_transport_ops *t = n->vd.transport;
+
+	p->fd[0] = t->kick_fd(&n->vd, net_rx_queue(p));
+	p->fd[1] = t->kick_fd(&n->vd, net_tx_queue(p));
+	if (p->i == 0)
+		p->fd[2] = t->kick_fd(&n->vd, 2 * n->n_pairs);
+}
+
+/* No signal is for them. */
+static int make_threads(struct virtio_net *n, const pthread_attr_t *attr)
+{
+	sigset_t all, old;
+	int r = 0;
+
+	(void)sigfillset(&all);
+	(void)pthread_sigmask(SIG_SETMASK, &all, &old);
+	while (r == 0 && n->n_made < n->n_pairs) {
+		struct net_pair *p = &n->pair[n->n_made];
+
+		find_kicks(n, p);
+		r = -pthread_create(&p->id, attr, thread_main, p);
+		if (r == 0)
+			n->n_made++;
+	}
+	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return r;
+}
+
+int virtio_net_start(struct virtio_net *n, struct err *e)
+{
+	pthread_attr_t attr;
+	int r;
+
+	(void)pthread_attr_init(&attr);
+	(void)pthread_attr_setstacksize(&attr, STACK_LEN);
+	r = make_threads(n, &attr);
+	(void)pthread_attr_destroy(&attr);
+	if (r < 0)
+		return err_set(e, r, "net: thread %u: %s", n->n_made,
+			       strerror(-r));
+	lock(n);
+	while (n->n_started < n->n_made)
+		(void)pthread_cond_wait(&n->calm, &n->vd.lock);
+	r = n->jail_error;
+	if (r < 0 && e)
+		*e = n->jail_text;
+	unlock(n);
+	return r;
+}
+
+/* All threads look at what has changed. Lock held. */
+static void wake(struct virtio_net *n)
+{
+	for (unsigned int i = 0; i < n->n_made; i++)
+		virtio_dev_kick(&n->vd, net_rx_queue(&n->pair[i]));
+}
+
+void virtio_net_stop(struct virtio_net *n)
+{
+	if (!n)
+		return;
+	lock(n);
+	n->quit = true;
+	wake(n);
+	unlock(n);
+	for (unsigned int i = 0; i < n->n_made; i++)
+		(void)pthread_join(n->pair[i].id, NULL);
+	n->n_made = 0;
+}
+
+void virtio_net_free(struct virtio_net *n)
+{
+	if (!n)
+		return;
+	bug_on(n->n_made > 0);
+	(void)pthread_cond_destroy(&n->calm);
+	virtio_dev_done(&n->vd);
+	net_link_free(n->link);
+	free(n->pair);
+	free(n);
+}
+
+void virtio_net_pause(struct virtio_net *n)
+{
+	lock(n);
+	n->paused = true;
+	unlock(n);
+}
+
+bool virtio_net_is_paused(struct virtio_net *n)
+{
+	bool paused;
+
+	lock(n);
+	paused = n->paused && is_still(n);
+	unlock(n);
+	return paused;
+}
+
+void virtio_net_resume(struct virtio_net *n)
+{
+	lock(n);
+	n->paused = false;
+	wake(n);
+	unlock(n);
+}
+
+struct virtio_dev *virtio_net_dev(struct virtio_net *n)
+{
+	return &n->vd;
+}
+
+void virtio_net_stats(struct virtio_net *n, struct virtio_net_stats *ret)
+{
+	*ret = (struct virtio_net_stats){ 0 };
+	lock(n);
+	ret->up = n->up;
+	for (unsigned int i = 0; i < n->n_pairs; i++) {
+		const struct net_pair *p = &n->pair[i];
+
+		ret->tx_frames += p->tx.frames;
+		ret->tx_bytes += p->tx.bytes;
+		ret->tx_bad += p->tx.bad;
+		ret->rx_frames += p->rx.frames;
+		ret->rx_bytes += p->rx.bytes;
+		ret->rx_dropped += p->rx.dropped;
+	}
+	unlock(n);
+}
