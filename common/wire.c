@@ -323,7 +323,10 @@ static int boot_parse_strings(struct rd *rd, struct msg_boot *m, struct err *e)
 	m->env = (const char **)(void *)(m->mounts + m->n_mounts);
 	wire_read_strs(rd, m->env, m->envc);
 	read_mounts(rd, m);
-	r = rd_end(rd) ? wire_malformed(e, "BOOT") : boot_check_strings(m, e);
+	r = m->flags & WIRE_BOOT_NET ? wire_net_read(rd, &m->net, e) : 0;
+	if (r == 0)
+		r = rd_end(rd) ? wire_malformed(e, "BOOT")
+			       : boot_check_strings(m, e);
 	if (r < 0)
 		wire_boot_done(m);
 	return r;

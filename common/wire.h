@@ -26,6 +26,7 @@
 
 #include "common/err.h"
 #include "common/le.h"
+#include "common/wire_net.h"
 #include "common/wr.h"
 
 #define WIRE_MAGIC      0x48435448u /* "HTCH" */
@@ -458,7 +459,8 @@ enum wire_root {
 };
 
 #define WIRE_BOOT_MAKE_CWD 0x1u /* the working folder, if it is not there */
-#define WIRE_BOOT_FLAGS    0x1u
+#define WIRE_BOOT_NET      0x2u /* there is a network */
+#define WIRE_BOOT_FLAGS    0x3u
 
 #define WIRE_TAG_MAX 36u /* of a virtiofs (virtio 1.2, 5.11.4) */
 
@@ -466,7 +468,7 @@ enum wire_root {
  * struct wire_boot - Fixed part of BOOT
  *
  * Followed by strings hostname, cwd, user, lower, upper, env[@envc], and
- * @n_mounts mounts.
+ * @n_mounts mounts; with WIRE_BOOT_NET what wire_net.h has.
  */
 struct wire_boot {
 	le32 flags;
@@ -490,6 +492,7 @@ _Static_assert(sizeof(struct wire_boot) == 24, "wire layout is ABI");
  * @lower:	Of an overlay, tag of the virtiofs that is read; else ""
  * @upper:	Likewise, of the one that is written; "" for memory
  * @env:	Of all processes, @envc strings and a NULL
+ * @net:	With WIRE_BOOT_NET
  *
  * Parsed, @env and @mounts are one allocation that wire_boot_done() frees.
  */
@@ -507,6 +510,7 @@ struct msg_boot {
 	const char *upper;
 	const char **env;
 	struct msg_mount *mounts;
+	struct msg_net net;
 };
 
 MUST_CHECK int wire_hello_parse(const void *p, size_t len,

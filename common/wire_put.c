@@ -205,6 +205,8 @@ size_t wire_boot_size(const struct msg_boot *m)
 
 	for (uint32_t i = 0; i < m->n_mounts; i++)
 		size += mount_size(&m->mounts[i]);
+	if (m->flags & WIRE_BOOT_NET)
+		size += wire_net_size(&m->net);
 	return size;
 }
 
@@ -233,4 +235,6 @@ void wire_boot_put(struct wr *wr, const struct msg_boot *m)
 		wr_str(wr, mt->target);
 		wr_str(wr, mt->options);
 	}
+	if (m->flags & WIRE_BOOT_NET)
+		wire_net_put(wr, &m->net);
 }

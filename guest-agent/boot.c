@@ -21,6 +21,7 @@
 #include "common/rd.h"
 #include "guest-agent/boot.h"
 #include "guest-agent/layout.h"
+#include "guest-agent/net.h"
 #include "guest-agent/root.h"
 
 #define NS_PER_S 1000000000ull
@@ -128,8 +129,7 @@ static void read_message(struct boot *b)
 	(void)unlink("/init");
 }
 
-/* What is no regular file has no text of ours in it. */
-static int write_file(const char *path, int flags, const char *text)
+int boot_write_file(const char *path, int flags, const char *text)
 {
 	struct stat st;
 
@@ -154,14 +154,14 @@ static void set_names(struct boot *b)
 		boot_problem_errno(b, "hostname", name);
 	(void)mkdir("/etc", 0755);
 	(void)snprintf(text, sizeof(text), "%s\n", name);
-	if (write_file("/etc/hostname", O_CREAT | O_TRUNC, text) < 0)
+	if (boot_write_file("/etc/hostname", O_CREAT | O_TRUNC, text) < 0)
 		boot_problem_errno(b, "write", "/etc/hostname");
 	(void)snprintf(text, sizeof(text),
 		       "127.0.0.1\tlocalhost\n"
 		       "::1\tlocalhost ip6-localhost ip6-loopback\n"
 		       "127.0.1.1\t%s\n",
 		       name);
-	if (write_file("/etc/hosts", O_CREAT | O_TRUNC, text) < 0)
+	if (boot_write_file("/etc/hosts", O_CREAT | O_TRUNC, text) < 0)
 		boot_problem_errno(b, "write", "/etc/hosts");
 }
 
@@ -184,7 +184,7 @@ static void set_kernel(struct boot *b)
 			       .tv_nsec = (long)(ns % NS_PER_S) };
 
 	for (size_t i = 0; i < ARRAY_LEN(settings); i++)
-		if (write_file(settings[i].path, 0, settings[i].text) < 0)
+		if (boot_write_file(settings[i].path, 0, settings[i].text) < 0)
 			boot_problem_errno(b, "set", settings[i].path);
 	if (setrlimit(RLIMIT_NOFILE, &rl) < 0)
 		boot_problem_errno(b, "limit of", "descriptors");
@@ -227,6 +227,7 @@ void boot_run(struct boot *b)
 	make_dev(b);
 	set_names(b);
 	raise_lo(b);
+	net_set_up(b);
 	set_kernel(b);
 	make_cgroups(b);
 	root_mount_message(b);

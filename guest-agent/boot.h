@@ -51,6 +51,14 @@ void boot_problem_errno(struct boot *b, const char *what, const char *name);
 void boot_failed(struct boot *b, const struct err *e);
 
 /**
+ * boot_write_file() - Put @text in the file @path, if it is a regular one
+ * @flags:	Of open(2): O_CREAT, O_TRUNC
+ *
+ * Return: 0 or -errno
+ */
+MUST_CHECK int boot_write_file(const char *path, int flags, const char *text);
+
+/**
  * boot_power_off() - Sync, unmount what the boot message mounted, power off
  *
  * Return: never

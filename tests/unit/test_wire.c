@@ -70,7 +70,7 @@ static struct msg_mount mounts_example[] = {
 };
 
 static const struct msg_boot boot_example = {
-	.flags = WIRE_BOOT_MAKE_CWD,
+	.flags = WIRE_BOOT_MAKE_CWD | WIRE_BOOT_NET,
 	.root = WIRE_ROOT_OVERLAY,
 	.stop_signal = 3,
 	.clock_ns = 1700000000000000000ull,
@@ -83,6 +83,16 @@ static const struct msg_boot boot_example = {
 	.upper = "hutch-disk",
 	.env = env_example,
 	.mounts = mounts_example,
+	.net = { .mtu = 1500,
+		 .n_addrs = 1,
+		 .n_routes = 1,
+		 .n_dns = 1,
+		 .n_search = 1,
+		 .name = "eth0",
+		 .addr = { { 4, 24, { 198, 18, 0, 2 } } },
+		 .route = { { { 4, 0, { 0 } }, { 4, 32, { 198, 18, 0, 1 } } } },
+		 .dns = { { 4, 32, { 198, 18, 0, 1 } } },
+		 .search = { "lan" } },
 };
 
 /*
@@ -622,7 +632,7 @@ START_TEST(one_wrong_field_is_refused_by_name)
 		{ WIRE_FILE_EVENT, 0, 0, "unknown event" },
 		{ WIRE_FILE_EVENT, 0, 11, "unknown event" },
 		{ WIRE_FILE_EVENT, 2, 2, "unknown flags" },
-		{ WIRE_BOOT, 0, 2, "unknown flags" },
+		{ WIRE_BOOT, 0, 4, "unknown flags" },
 		{ WIRE_BOOT, 4, 0, "unknown root" },
 		{ WIRE_BOOT, 4, 1, "nothing else, has a layer to read" },
 		{ WIRE_BOOT, 4, 3, "unknown root" },
@@ -638,6 +648,22 @@ START_TEST(one_wrong_field_is_refused_by_name)
 		{ WIRE_BOOT, 82, '-', "not KEY=VALUE" },
 		{ WIRE_BOOT, 85, 0x40, "mount: unknown flags" },
 		{ WIRE_BOOT, 112, 'd', "not absolute" },
+		{ WIRE_BOOT, 0, 1, "bytes left over" },
+		{ WIRE_BOOT, 132, 1, "an MTU of 67036" },
+		{ WIRE_BOOT, 134, 9, "more addresses" },
+		{ WIRE_BOOT, 136, 17, "more addresses" },
+		{ WIRE_BOOT, 138, 4, "more addresses" },
+		{ WIRE_BOOT, 140, 7, "more addresses" },
+		{ WIRE_BOOT, 140, 2, "bad string" },
+		{ WIRE_BOOT, 146, '/', "no interface" },
+		{ WIRE_BOOT, 151, 5, "address 0 is none" },
+		{ WIRE_BOOT, 152, 33, "address 0 is none" },
+		{ WIRE_BOOT, 157, 1, "address 0 is none" },
+		{ WIRE_BOOT, 169, 6, "route 0 is none" },
+		{ WIRE_BOOT, 170, 33, "route 0 is none" },
+		{ WIRE_BOOT, 188, 31, "route 0 is none" },
+		{ WIRE_BOOT, 206, 31, "server of names 0" },
+		{ WIRE_BOOT, 227, ' ', "domain 0 is none" },
 	};
 	uint8_t bytes[FRAME_CAP], out[FRAME_CAP];
 
