@@ -38,6 +38,7 @@ _hutch_values() {
 	--keep-alive) echo processes ;;
 	--on-exit) echo stop keep ;;
 	--disk) echo ram ;;
+	--net) echo none passt tap= ;;
 	--pull) echo missing always never ;;
 	esac
 }

@@ -99,6 +99,7 @@ static void print_record(const struct hutch_record *rec)
 		line("disk", "%s",
 		     rec->disk == HUTCH_DISK_RAM ? "in memory" : disk);
 	}
+	line("net", "%s", rec->net && *rec->net ? rec->net : "none");
 	for (size_t i = 0; rec->mounts && rec->mounts[i]; i++)
 		line("mount", "%s:%s%s", rec->mounts[i]->source,
 		     rec->mounts[i]->target,

@@ -217,6 +217,8 @@ static void go_on(struct hutch_start_opts *so, const struct hutch_record *old)
 	so->workdir = so->workdir ? so->workdir : old->workdir;
 	so->mounts = so->mounts ? so->mounts : old->mounts;
 	so->labels = so->labels ? so->labels : old->labels;
+	if (!so->net && old->net && *old->net)
+		so->net = old->net;
 }
 
 struct hutch_start_opts command_start_opts(const struct command_opts *o,
@@ -241,6 +243,7 @@ struct hutch_start_opts command_start_opts(const struct command_opts *o,
 	so.mounts = mount_list(&cmd->mounts);
 	so.image = cmd->image;
 	so.disk = cmd->disk;
+	so.net = o->net;
 	if (cmd->old)
 		go_on(&so, cmd->old);
 	so.flags |= cmd->disk_ram ? HUTCH_START_DISK_RAM : 0;

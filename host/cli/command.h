@@ -35,6 +35,7 @@ struct command_opts {
 	const char *disk;
 	const char *entrypoint;
 	const char *pull;
+	const char *net;
 	bool rm;
 	bool no_wait;
 	/* Of a process in one. */
@@ -89,6 +90,8 @@ struct command_opts {
 	  "a folder, file or volume, and where in the VM" }, \
 	{ "mount", 0, OPT_LIST, COMMAND_OFF(mount), "WORDS", \
 	  "the same as type=bind,src=SRC,dst=DST[,readonly]" }, \
+	{ "net", 0, OPT_STR, COMMAND_OFF(net), "NET", \
+	  "none, passt or tap=IF[,address=A/N,...] (none)" }, \
 	{ "idle-timeout", 0, OPT_STR, COMMAND_OFF(idle_timeout), "TIME", \
 	  "end it when no client did anything for so long" }, \
 	{ "keep-alive", 0, OPT_STR, COMMAND_OFF(keep_alive), "WHAT", \

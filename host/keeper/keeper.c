@@ -28,6 +28,7 @@ void keeper_init(struct keeper *k)
 			      .shutdown.conn.fd = -1 };
 	for (int i = 0; i < LAUNCH_N_FDS; i++)
 		k->fd[i] = -1;
+	net_init(&k->net);
 	list_init(&k->clients);
 	mainlog_init(&k->log, -1);
 	eventlog_init(&k->eventlog, -1);
@@ -37,6 +38,7 @@ void keeper_done(struct keeper *k)
 {
 	serve_close(k);
 	guest_close(k);
+	net_end(k);
 	mainlog_done(&k->log);
 	eventlog_done(&k->eventlog);
 	for (int i = 0; i < LAUNCH_N_FDS; i++)
@@ -116,8 +118,8 @@ void keeper_ready(struct keeper *k)
 {
 	if (k->ready || mainproc_awaited(k))
 		return;
-	/* What was asked to be mounted is: its first BUSY says so. */
-	if (k->rec->mounts && !k->booted)
+	/* What was asked for is there: its first BUSY says so. */
+	if ((k->rec->mounts || *k->rec->net) && !k->booted)
 		return;
 	k->ready = true;
 	k->rec->ready_ns = now_ns();
@@ -274,8 +276,10 @@ static int watch_all(struct keeper *k)
 
 static int start_all(struct keeper *k, struct err *e)
 {
-	int r = monitor_start(k, e);
+	int r = net_start(k, e);
 
+	if (r == 0)
+		r = monitor_start(k, e);
 	if (r < 0)
 		return r;
 	r = watch_all(k);
@@ -382,6 +386,7 @@ int keeper_run(struct keeper *k)
 	if (!k->gone)
 		return r;
 	guest_drain(k);
+	net_end(k);
 	unwatch(k);
 	finish_record(k);
 	tell_end(k);

@@ -23,6 +23,7 @@
 #include "host/lib/hutch.h"
 #include "host/lib/mainlog.h"
 #include "host/lib/launch.h"
+#include "host/lib/netplan.h"
 
 #define KEEPER_CLIENTS_MAX 512  /* connections to keeper.sock */
 #define KEEPER_LINE_MAX    256  /* bytes of a request */
@@ -57,6 +58,24 @@ struct guest_conn {
 	struct keeper *k;
 	bool (*fn)(struct keeper *k, const struct wire_frame *f);
 	void (*gone)(struct keeper *k);
+};
+
+/* The value of hutch-vmm's --net. */
+#define KEEPER_NET_WORDS 160
+
+/**
+ * struct keeper_net - Of the VM's network; see net.c
+ * @link:	The monitor's end, until it has it; -1: none
+ * @err:	What the program says
+ * @pid:	Of the program; 0: there is none
+ */
+struct keeper_net {
+	struct netplan plan;
+	int link;
+	int err;
+	pid_t pid;
+	int pidfd;
+	struct loop_io io;
 };
 
 /**
@@ -130,6 +149,7 @@ struct keeper {
 	struct guest_conn exec;
 	struct guest_conn main;
 	struct guest_conn shutdown;
+	struct keeper_net net;
 	struct mainlog log;
 	struct eventlog eventlog;
 	struct list clients;
@@ -190,6 +210,22 @@ void monitor_kill(struct keeper *k);
  * the main process has ended is never overruled.
  */
 struct cause monitor_verdict(struct keeper *k);
+
+/* ---- net.c ---- */
+
+void net_init(struct keeper_net *n);
+
+/** net_start() - Start the program that carries its frames, if it has one */
+MUST_CHECK int net_start(struct keeper *k, struct err *e);
+
+/** net_words() - For the monitor. Return: false if there is no network */
+bool net_words(const struct keeper *k, char words[KEEPER_NET_WORDS]);
+
+/** net_given() - The monitor has its end of the link: we keep none */
+void net_given(struct keeper *k);
+
+/** net_end() - The monitor has gone, and the program goes. Takes none, too */
+void net_end(struct keeper *k);
 
 /* ---- guest.c ---- */
 

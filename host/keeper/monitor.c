@@ -20,7 +20,7 @@
 
 #define WORD_MAX  128
 #define WORDS_MAX (10 + HUTCH_MOUNTS_MAX)
-#define ARGS_MAX  (36 + 2 * HUTCH_MOUNTS_MAX)
+#define ARGS_MAX  (38 + 2 * HUTCH_MOUNTS_MAX)
 
 /* What the monitor serves files of: the last in enum launch_fd, but for the
  * image's lock, which is the keeper's.
@@ -87,14 +87,19 @@ static int make_fds(struct keeper *k, struct vmm_fds *f)
 static int file_actions(posix_spawn_file_actions_t *fa, const struct keeper *k,
 			const struct vmm_fds *f)
 {
-	const int keep[] = { f->lifeline, f->connector, k->fd[LAUNCH_FD_BOOT],
+	const int keep[] = { f->lifeline,
+			     f->connector,
+			     k->fd[LAUNCH_FD_BOOT],
 			     k->fd[LAUNCH_FD_VMM_SOCK],
-			     k->fd[LAUNCH_FD_VSOCK_SOCK] };
+			     k->fd[LAUNCH_FD_VSOCK_SOCK],
+			     k->net.link };
 	int r = posix_spawn_file_actions_adddup2(fa, f->err, 2);
 
 	/* Onto itself: drops close-on-exec, and nothing else stays open. */
 	for (size_t i = 0; r == 0 && i < ARRAY_LEN(keep); i++)
-		r = posix_spawn_file_actions_adddup2(fa, keep[i], keep[i]);
+		if (keep[i] >= 0)
+			r = posix_spawn_file_actions_adddup2(fa, keep[i],
+							     keep[i]);
 	for (int i = 0; r == 0 && i < LAUNCH_N_FDS; i++)
 		if (is_share(i) && k->fd[i] >= 0)
 			r = posix_spawn_file_actions_adddup2(fa, k->fd[i],
@@ -163,6 +168,7 @@ struct command_line {
 	char *argv[ARGS_MAX + 1];
 	unsigned int n;
 	char text[WORDS_MAX][WORD_MAX];
+	char net[KEEPER_NET_WORDS];
 	unsigned int n_text;
 };
 
@@ -239,6 +245,10 @@ static int spawn_vmm(struct keeper *k, const struct vmm_fds *f)
 	add_text(&c, "--control", "fd=%d", k->fd[LAUNCH_FD_VMM_SOCK]);
 	add_text(&c, "--lifeline", "fd=%d", f->lifeline);
 	add_mounts(&c, k);
+	if (net_words(k, c.net)) {
+		add(&c, "--net");
+		add(&c, c.net);
+	}
 	return spawn_argv(k, f, c.argv);
 }
 
@@ -301,6 +311,7 @@ int monitor_start(struct keeper *k, struct err *e)
 	if (r == 0)
 		r = spawn_vmm(k, &f);
 	vmm_fds_done(&f);
+	net_given(k);
 	if (r < 0)
 		return err_set(e, r, "cannot run '%s': %s",
 			       k->path[LAUNCH_PATH_VMM], strerror(-r));

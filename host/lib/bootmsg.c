@@ -9,6 +9,7 @@
 #include "host/lib/disk.h"
 #include "host/lib/image.h"
 #include "host/lib/internal.h"
+#include "host/lib/netplan.h"
 
 #define ENTRIES_MAX (HUTCH_MOUNTS_MAX + DISK_VOLUMES_MAX)
 #define SOURCE_MAX  32 /* "volumes/31" */
@@ -118,12 +119,19 @@ int bootmsg_make(const struct hutch_start_opts *o, const struct mounts *mounts,
 		.user = o->user ? o->user : "",
 		.env = strv_borrow(o->env),
 	};
+	struct netplan plan;
 	int r = o->image ? image_stop_signal(o->image, &m.stop_signal, e) : 0;
 
 	if (!en)
 		return err_set(e, -ENOMEM, "no memory");
 	en->n = mounts->n;
 	mounts_message(mounts, en->tag, en->m);
+	if (r == 0)
+		r = netplan_read(o->net, &plan, e);
+	if (r == 0 && plan.mode != NETPLAN_NONE) {
+		m.flags |= WIRE_BOOT_NET;
+		m.net = plan.net;
+	}
 	if (r == 0 && disk)
 		r = add_volumes(en, hutch_image_info_of(o->image)->volumes, e);
 	if (r < 0)

@@ -399,6 +399,30 @@ int dirs_find(const struct hutch *h, int what, const char *given, char **ret,
 	}
 }
 
+int dirs_find_helper(const struct hutch *h, const char *name, char **ret,
+		     struct err *e)
+{
+	const char *const dir[] = { h->libexec, "/usr/local/bin", "/usr/bin",
+				    "/bin" };
+
+	for (size_t i = 0; i < ARRAY_LEN(dir); i++) {
+		auto_free char *path = NULL;
+
+		if (!dir[i])
+			continue;
+		if (join(&path, dir[i], name) < 0)
+			return err_set(e, -ENOMEM, "no memory");
+		if (access(path, X_OK) == 0) {
+			*ret = take_ptr(&path);
+			return 0;
+		}
+	}
+	return err_set(e, -ENOENT,
+		       "network: %s is not installed: apt install %s, or "
+		       "choose another network",
+		       name, name);
+}
+
 int hutch_path(const struct hutch *h, enum hutch_path what, char **ret,
 	       struct hutch_err *e)
 {

@@ -21,4 +21,14 @@ MUST_CHECK int dirs_open_at(int dirfd, const char *name, struct err *e);
 MUST_CHECK int dirs_find(const struct hutch *h, int what, const char *given,
 			 char **ret, struct err *e);
 
+/**
+ * dirs_find_helper() - A program that is not ours: passt
+ *
+ * One beside our own, if the caller said where these are, or Debian's.
+ *
+ * Return: 0; -ENOENT with a sentence; -ENOMEM
+ */
+MUST_CHECK int dirs_find_helper(const struct hutch *h, const char *name,
+				char **ret, struct err *e);
+
 #endif

@@ -279,6 +279,12 @@ struct hutch_image;
  * @disk:	Bytes that may be on the disk, from HUTCH_DISK_MIN; 0: as it was
  *		before, or HUTCH_DISK_DEFAULT.  A file counts with its size, also
  *		where it is a hole
+ * @net:	The network.  NULL or "none": a loopback interface and no other.
+ *		"passt": that of the host's user, by a passt(1) of its own.
+ *		"tap=IF": a tap of the host, which is there already.  Behind
+ *		it, each after a comma: mtu=N, rate=10M/1000p, search=DOMAIN,
+ *		and of a tap address=A/N, gateway=A, route=A/N-A, dns=A, all
+ *		for the guest, which sets them up as it boots
  *
  * The disk is kept when the VM has stopped, and the next start under its name
  * goes on with it.  That has to be with the same image (-EEXIST); hutch_rm()
@@ -305,6 +311,7 @@ struct hutch_start_opts {
 	const struct hutch_mount *const *mounts;
 	const struct hutch_image *image;
 	uint64_t disk;
+	const char *net;
 };
 
 /* clang-format off */
@@ -313,7 +320,7 @@ struct hutch_start_opts {
 		sizeof(struct hutch_start_opts), NULL, 0, 0, 0, NULL,     \
 			NULL, NULL, NULL, NULL, NULL, 0, 0,               \
 			HUTCH_WAIT_STARTED, NULL, 0, HUTCH_ON_EXIT_STOP,  \
-			NULL, NULL, 0                                     \
+			NULL, NULL, 0, NULL                               \
 	}
 /* clang-format on */
 
@@ -431,6 +438,7 @@ enum hutch_disk {
  * @image_id:	Of the image, or ""
  * @disk:	enum hutch_disk
  * @disk_bytes:	That may be on it; 0 unless it is kept
+ * @net:	As in struct hutch_start_opts, or "" for none
  *
  * Made by the library, which may add fields at the end.
  */
@@ -474,6 +482,7 @@ struct hutch_record {
 	const char *image_id;
 	enum hutch_disk disk;
 	uint64_t disk_bytes;
+	const char *net;
 };
 
 /**
@@ -1084,7 +1093,8 @@ HUTCH_API int hutch_process_wait(struct hutch *h, const char *name,
  * @vm:		Its name
  * @id:		Its id, as in its record
  * @kind:	"started", "ready", "process-started", "process-exited", "oom",
- *		"idle", "stopped", which is the last; others may be added
+ *		"idle", "net-ended", "stopped", which is the last; others may
+ *		be added
  * @process:	Id of the process, or ""
  * @reason:	Of "stopped", as hutch_reason_name(), or ""
  * @pid:	Of "process-started", or 0

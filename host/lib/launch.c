@@ -96,6 +96,7 @@ int launch_keeper(const int fd[LAUNCH_N_FDS], char *const path[LAUNCH_N_PATHS],
 			       path[LAUNCH_PATH_AGENT],
 			       path[LAUNCH_PATH_ROOT],
 			       path[LAUNCH_PATH_KERNEL],
+			       path[LAUNCH_PATH_NET],
 			       NULL };
 	pid_t pid = -1, got;
 	int r = fds_text(fds, fd);

@@ -3,7 +3,7 @@
  * host/lib/launch.h - start hutch-keeper; what the two sides agree on
  *
  * The keeper's command line is "hutch-keeper NAME fd=N,N,... KEEPER VMM AGENT
- * ROOT KERNEL": the descriptors in the order of enum launch_fd, -1 for those not
+ * ROOT KERNEL NET": the descriptors in the order of enum launch_fd, -1 for those not
  * given, then the paths in the order of enum launch_path.
  */
 #ifndef HUTCH_HOST_LIB_LAUNCH_H
@@ -38,6 +38,7 @@ enum launch_path {
 	LAUNCH_PATH_AGENT,
 	LAUNCH_PATH_ROOT,
 	LAUNCH_PATH_KERNEL,
+	LAUNCH_PATH_NET, /* carries the VM's frames; "": there is none */
 	LAUNCH_N_PATHS
 };
 

@@ -26,7 +26,8 @@ struct hutch_record *record_new(void)
 	    record_set(&rec->user, "") < 0 ||
 	    record_set(&rec->workdir, "") < 0 ||
 	    record_set(&rec->image, "") < 0 ||
-	    record_set(&rec->image_id, "") < 0) {
+	    record_set(&rec->image_id, "") < 0 ||
+	    record_set(&rec->net, "") < 0) {
 		hutch_record_free(rec);
 		return NULL;
 	}
@@ -60,6 +61,7 @@ void hutch_record_free(struct hutch_record *rec)
 	record_drop(rec->user);
 	record_drop(rec->workdir);
 	record_drop(rec->image);
+	record_drop(rec->net);
 	record_drop(rec->image_id);
 	record_drop_list(rec->argv);
 	record_drop_list(rec->env);

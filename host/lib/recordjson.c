@@ -127,6 +127,7 @@ static json_t *record_to_json(const struct hutch_record *rec)
 	PUT("disk",
 	    disks[rec->disk] ? json_string(disks[rec->disk]) : json_null());
 	PUT("disk_bytes", json_or_null((json_int_t)rec->disk_bytes, 0));
+	PUT("net", *rec->net ? jsontext_string(rec->net) : json_null());
 #undef PUT
 	if (r == 0)
 		return j;
@@ -269,6 +270,7 @@ static int fill_lists(const json_t *j, struct hutch_record *rec)
 	r = r < 0 ? r : get_str(j, "workdir", &rec->workdir);
 	r = r < 0 ? r : get_str(j, "image", &rec->image);
 	r = r < 0 ? r : get_str(j, "image_id", &rec->image_id);
+	r = r < 0 ? r : get_str(j, "net", &rec->net);
 	r = r < 0 ? r : get_list(j, "command", &rec->argv);
 	r = r < 0 ? r : get_labels(j, &rec->labels);
 	r = r < 0 ? r : get_mounts(j, &rec->mounts);

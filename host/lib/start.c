@@ -28,6 +28,7 @@
 #include "host/lib/record.h"
 #include "host/lib/launch.h"
 #include "host/lib/mounts.h"
+#include "host/lib/netplan.h"
 #include "host/lib/startopts.h"
 #include "host/lib/vmdir.h"
 
@@ -110,10 +111,26 @@ static void gift_init(struct gift *g)
 		g->fd[i] = -1;
 }
 
+/* Whoever carries its frames; "" is nobody. */
+static int find_helper(struct hutch *h, const struct hutch_start_opts *o,
+		       struct gift *g, struct err *e)
+{
+	struct netplan p;
+	int r = netplan_read(o->net, &p, e);
+
+	if (r < 0)
+		return r;
+	if (netplan_helper(&p))
+		return dirs_find_helper(h, netplan_helper(&p),
+					&g->path[LAUNCH_PATH_NET], e);
+	g->path[LAUNCH_PATH_NET] = strdup("");
+	return g->path[LAUNCH_PATH_NET] ? 0 : err_set(e, -ENOMEM, "no memory");
+}
+
 static int find_files(struct hutch *h, const struct hutch_start_opts *o,
 		      struct gift *g, struct err *e)
 {
-	static const enum hutch_path what[LAUNCH_N_PATHS] = {
+	static const enum hutch_path what[LAUNCH_PATH_NET] = {
 		[LAUNCH_PATH_KEEPER] = HUTCH_PATH_KEEPER,
 		[LAUNCH_PATH_VMM] = HUTCH_PATH_VMM,
 		[LAUNCH_PATH_AGENT] = HUTCH_PATH_AGENT,
@@ -122,9 +139,9 @@ static int find_files(struct hutch *h, const struct hutch_start_opts *o,
 	};
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < ARRAY_LEN(what); i++)
+	for (int i = 0; r == 0 && i < LAUNCH_PATH_NET; i++)
 		r = dirs_find(h, (int)what[i], o->kernel, &g->path[i], e);
-	return r;
+	return r < 0 ? r : find_helper(h, o, g, e);
 }
 
 static int make_memfd(const char *name, const void *buf, size_t len,

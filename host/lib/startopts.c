@@ -12,6 +12,7 @@
 #include "host/lib/image.h"
 #include "host/lib/internal.h"
 #include "host/lib/mounts.h"
+#include "host/lib/netplan.h"
 #include "host/lib/record.h"
 #include "host/lib/startopts.h"
 #include "host/lib/vmdir.h"
@@ -129,6 +130,13 @@ static int check_life(const struct hutch_start_opts *o, struct err *e)
 	return check_labels(o->labels, e);
 }
 
+static int check_net(const char *words, struct err *e)
+{
+	struct netplan p;
+
+	return netplan_read(words, &p, e);
+}
+
 int startopts_check(const struct hutch_start_opts *o, bool has_ret,
 		    struct err *e)
 {
@@ -163,6 +171,7 @@ int startopts_check(const struct hutch_start_opts *o, bool has_ret,
 	r = r < 0 ? r : check_hostname(o->hostname, e);
 	r = r < 0 ? r : execmsg_check_env(o->env, e);
 	r = r < 0 ? r : execmsg_check_ids(o->user, o->workdir, e);
+	r = r < 0 ? r : check_net(o->net, e);
 	return r < 0 ? r : check_main(o, e);
 }
 
@@ -199,6 +208,14 @@ static int fill_strings(struct hutch_record *rec,
 	if (r == 0 && o->env)
 		r = record_set_list(&rec->env, o->env);
 	return r;
+}
+
+/* What is none anyhow needs no words. */
+static int fill_net(struct hutch_record *rec, const char *words)
+{
+	if (!words || strcmp(words, "none") == 0)
+		return 0;
+	return record_set(&rec->net, words);
 }
 
 static int fill_image(struct hutch_record *rec,
@@ -260,7 +277,8 @@ int startopts_record(const struct hutch_start_opts *o,
 	rec->on_exit = (int)o->on_exit;
 	if (record_set(&rec->kernel, kernel) < 0 || fill_strings(rec, o) < 0 ||
 	    fill_labels(rec, o->labels) < 0 || fill_image(rec, o) < 0 ||
-	    mounts_record(mounts, &rec->mounts) < 0)
+	    mounts_record(mounts, &rec->mounts) < 0 ||
+	    fill_net(rec, o->net) < 0)
 		return -ENOMEM;
 	*ret = take_ptr(&rec);
 	return 0;

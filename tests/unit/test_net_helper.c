@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tests/unit/test_net_helper.c - host/keeper/net: the program that carries a
+ * VM's frames, in place of which a script is started here
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "tests/lib/check_main.h"
+#include "tests/lib/host_env.h"
+
+static void put_passt(struct host_env *v, const char *script)
+{
+	char path[4200];
+	FILE *f;
+
+	(void)snprintf(path, sizeof(path), "%s/x/passt", v->dir);
+	f = fopen(path, "w");
+	ck_assert_ptr_nonnull(f);
+	(void)fprintf(f, "#!/bin/sh\ncd '%s'\n%s", v->dir, script);
+	ck_assert_int_eq(fclose(f), 0);
+	ck_assert_int_eq(chmod(path, 0755), 0);
+}
+
+static struct hutch_vm *start(struct host_env *v, const char *net)
+{
+	struct hutch_start_opts o = HUTCH_START_OPTS_INIT;
+
+	o.name = "web";
+	o.net = net;
+	o.wait = HUTCH_WAIT_READY;
+	return host_start_with(v, "", &o);
+}
+
+/* Bytes of a file of the environment's, as a string. */
+static void read_text(const struct host_env *v, const char *name, char *buf,
+		      size_t cap)
+{
+	char path[4200];
+	FILE *f;
+	size_t n;
+
+	(void)snprintf(path, sizeof(path), "%s/%s", v->dir, name);
+	f = fopen(path, "r");
+	ck_assert_msg(f != NULL, "no %s", path);
+	n = fread(buf, 1, cap - 1, f);
+	buf[n] = '\0';
+	ck_assert_int_eq(fclose(f), 0);
+}
+
+/* The event of @kind, after whatever comes before it. */
+static void await(struct host_env *v, struct hutch_events *ev, const char *kind,
+		  struct hutch_vm_event *ret)
+{
+	do
+		ck_assert_int_eq(
+			hutch_events_wait(ev, ret, HOST_LONG_MS, &v->e), 1);
+	while (strcmp(ret->kind, kind) != 0);
+}
+
+START_TEST(network_is_on_record_and_its_program_ends_with_the_vm)
+{
+	struct hutch_record *rec;
+	struct host_env v;
+	char text[1024];
+	int pid;
+
+	host_env_init(&v);
+	/* Its link is 3, and all else that it has is of no use. */
+	put_passt(&v, "echo $$ >pid.new; echo \"$*\" >words\n"
+		      "mv pid.new pid\nexec cat <&3\n");
+	hutch_vm_close(start(&v, "passt,mtu=1400"));
+	rec = host_inspect(&v);
+	ck_assert_str_eq(rec->net, "passt,mtu=1400");
+	hutch_record_free(rec);
+	read_text(&v, "pid", text, sizeof(text));
+	pid = atoi(text);
+	ck_assert_int_gt(pid, 1);
+	ck_assert_int_eq(kill(pid, 0), 0);
+	read_text(&v, "words", text, sizeof(text));
+	ck_assert_ptr_nonnull(strstr(text, "--fd 3 "));
+	ck_assert_ptr_nonnull(strstr(text, "--no-map-gw"));
+	host_kill_and_rm(&v);
+	ck_assert_int_eq(kill(pid, 0), -1);
+	host_env_done(&v);
+}
+END_TEST
+
+START_TEST(end_of_the_program_is_an_event_and_the_vm_goes_on)
+{
+	struct hutch_vm_event e;
+	struct hutch_events *ev;
+	struct hutch_record *rec;
+	struct host_env v;
+
+	host_env_init(&v);
+	put_passt(&v, "echo first >&2; echo no route >&2; exit 3\n");
+	hutch_vm_close(start(&v, "passt"));
+	ck_assert_int_eq(
+		hutch_events_open(v.h, "web", HUTCH_EVENTS_FOLLOW, &ev, &v.e),
+		0);
+	await(&v, ev, "net-ended", &e);
+	ck_assert_str_eq(e.text, "exit code 3: no route");
+	hutch_events_close(ev);
+	rec = host_inspect(&v);
+	ck_assert_int_eq(rec->state, HUTCH_STATE_RUNNING);
+	hutch_record_free(rec);
+	host_kill_and_rm(&v);
+	host_env_done(&v);
+}
+END_TEST
+
+static void expect_refused(struct host_env *v, const char *net, int code,
+			   const char *sentence)
+{
+	struct hutch_start_opts o = HUTCH_START_OPTS_INIT;
+	struct hutch_record **list;
+	char kernel[4200];
+
+	o.name = "web";
+	o.net = net;
+	o.kernel = host_env_kernel(v, "", kernel);
+	ck_assert_int_eq(hutch_start(v->h, &o, NULL, &v->e), code);
+	ck_assert_msg(strstr(v->e.msg, sentence), "%s", v->e.msg);
+	ck_assert_int_eq(hutch_list(v->h, &list, &v->e), 0);
+	hutch_list_free(list);
+}
+
+START_TEST(bad_networks_leave_nothing_behind)
+{
+	struct host_env v;
+
+	host_env_init(&v);
+	expect_refused(&v, "internet=yes", -EINVAL, "is not none, tap=IF");
+	expect_refused(&v, "tap=t,address=1", -EINVAL, "address is written as");
+	/* It is there, and cannot be run. */
+	put_passt(&v, "");
+	{
+		char path[4200];
+
+		(void)snprintf(path, sizeof(path), "%s/x/passt", v.dir);
+		ck_assert_int_eq(truncate(path, 0), 0);
+	}
+	expect_refused(&v, "passt", -EIO, "network: cannot run");
+	host_env_done(&v);
+}
+END_TEST
+
+CHECK_MAIN("net_helper", network_is_on_record_and_its_program_ends_with_the_vm,
+	   end_of_the_program_is_an_event_and_the_vm_goes_on,
+	   bad_networks_leave_nothing_behind)
