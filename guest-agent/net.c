@@ -47,10 +47,14 @@ static void *put(struct net_batch *b, size_t len)
 static size_t begin(struct net_batch *b, uint16_t type, const char *what)
 {
 	size_t at = b->len;
-	const struct nlmsghdr h = { .nlmsg_type = type,
-				    .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK |
-						   NLM_F_CREATE | NLM_F_REPLACE,
-				    .nlmsg_seq = b->n };
+	/* An interface is there, and cannot be replaced. */
+	const uint16_t make =
+		type == RTM_NEWLINK ? 0 : NLM_F_CREATE | NLM_F_REPLACE;
+	const struct nlmsghdr h = {
+		.nlmsg_type = type,
+		.nlmsg_flags = (uint16_t)(NLM_F_REQUEST | NLM_F_ACK | make),
+		.nlmsg_seq = b->n,
+	};
 
 	bug_on(b->n == ARRAY_LEN(b->what));
 	b->what[b->n++] = what;

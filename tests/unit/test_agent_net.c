@@ -79,6 +79,7 @@ START_TEST(requests_say_what_was_asked_for)
 	h = message(&b, 0, &body);
 	memcpy(&link, body, sizeof(link));
 	ck_assert_uint_eq(h.nlmsg_type, RTM_NEWLINK);
+	ck_assert_uint_eq(h.nlmsg_flags & NLM_F_REPLACE, 0);
 	ck_assert_int_eq(link.ifi_index, 7);
 	ck_assert_uint_eq(link.ifi_flags, IFF_UP);
 	memcpy(&v, attr(h, body, sizeof(link), IFLA_MTU), sizeof(v));

@@ -20,7 +20,7 @@ static void expect_bad(const char *words, const char *sentence)
 {
 	struct err e = { 0 };
 
-	ck_assert_int_eq(netplan_read(words, &plan, &e), -EINVAL);
+	ck_assert_int_lt(netplan_read(words, &plan, &e), 0);
 	ck_assert_msg(strstr(e.msg, sentence), "'%s': %s", words, e.msg);
 }
 

@@ -1,0 +1,104 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Networks of VMs: a tap, passt. Each in a network namespace of its own, with
+# servers there and nothing beyond it.
+
+# make_ns: $ns, and a server of the folder $TMPDIR/www on port 8000 in it.
+make_ns() {
+	ns=hutch-$$
+	ip netns add "$ns"
+	server=
+	trap 'end_ns' EXIT
+	in_ns ip link set lo up
+	mkdir "$TMPDIR/www"
+	head -c "$(size 4194304 1073741824)" /dev/urandom >"$TMPDIR/www/data"
+	sum=$(sha256sum <"$TMPDIR/www/data")
+	ip netns exec "$ns" busybox httpd -f -p 8000 -h "$TMPDIR/www" &
+	server=$!
+}
+
+in_ns() {
+	ip netns exec "$ns" "$@"
+}
+
+end_ns() {
+	[ -z "$server" ] || kill "$server"
+	ip netns del "$ns"
+}
+
+# guest COMMAND: by its shell, in the VM of this test.
+guest() {
+	hutch exec v -- sh -c "$1"
+}
+
+# stat_of KEY: what the monitor has counted.
+stat_of() {
+	python3 - "$HUTCH_STATE/run/v/vmm.sock" "$1" <<-'PY'
+	import socket, sys
+	s = socket.socket(socket.AF_UNIX)
+	s.connect(sys.argv[1])
+	s.sendall(b"stats\n")
+	line = s.makefile().readline().split()
+	print(dict(w.split("=") for w in line if "=" in w)[sys.argv[2]])
+	PY
+}
+
+# Two queues, large frames both ways, IPv4 and IPv6, no checksum by anybody.
+test_tap_root() {
+	local frames bytes
+
+	make_ns
+	in_ns ip tuntap add dev tap0 mode tap multi_queue vnet_hdr
+	in_ns ip link set tap0 mtu 9000 up
+	in_ns ip addr add 10.11.0.1/24 dev tap0
+	in_ns ip addr add fd11::1/64 dev tap0 nodad
+	refused 125 "there is no such interface" in_ns hutch run \
+		--net tap=nosuch -- true
+	expect 0 in_ns hutch start --cpus 2 v --net "tap=tap0,search=lan,$(
+		)address=10.11.0.2/24,gateway=10.11.0.1,dns=10.11.0.1,$(
+		)address=fd11::2/64,gateway=fd11::1"
+	is 9000 "$(guest 'cat /sys/class/net/eth0/mtu')" "MTU"
+	is 2 "$(guest 'ls -d /sys/class/net/eth0/queues/tx-* | wc -l')" queues
+	is "search lan nameserver 10.11.0.1" \
+		"$(guest 'cat /etc/resolv.conf' | xargs)" "resolv.conf"
+	like "default via 10.11.0.1" "$(guest 'ip route')" "IPv4 route"
+	like "default via fd11::1" "$(guest 'ip -6 route')" "IPv6 route"
+	expect 0 guest 'ping -c 1 -W 20 -s 8000 10.11.0.1 &&
+		ping -c 1 -W 20 fd11::1'
+	expect 0 guest "mkdir /w && cd /w && wget -q http://10.11.0.1:8000/data"
+	is "$sum" "$(guest 'sha256sum </w/data')" "what came by the tap"
+	hutch exec -d v -- httpd -f -p 80 -h /w >"$out"
+	expect 0 hutch wait v --for port=80
+	is "$sum" "$(in_ns busybox wget -q -O - "http://[fd11::2]/data" |
+		sha256sum)" "what went by the tap"
+	frames=$(stat_of net_tx_frames) bytes=$(stat_of net_tx_bytes)
+	[ $((bytes / frames)) -gt 9014 ] ||
+		fail "no large frames: $frames of $bytes bytes together"
+	is 0 "$(stat_of net_tx_bad)" "frames that were none"
+	is 0 "$(stat_of net_broken)" "broken rules"
+	in_ns ip link del tap0
+	retry 20 guest '! grep -q 1 /sys/class/net/eth0/carrier 2>&-'
+	expect 0 hutch stop v
+}
+
+# As an ordinary user's: it finds a route, and reaches what is there.
+test_passt_root() {
+	local passt
+
+	make_ns
+	in_ns ip link add out0 type veth peer name out1
+	in_ns ip addr add 203.0.113.5/24 dev out0
+	in_ns ip link set out1 up
+	in_ns ip link set out0 up
+	in_ns ip route add default via 203.0.113.1
+	expect 0 in_ns hutch start v --net passt
+	is passt "$(field v net)" "network on record"
+	expect 0 guest "mkdir /w && cd /w && wget -q http://203.0.113.5:8000/data"
+	is "$sum" "$(guest 'sha256sum </w/data')" "what came by passt"
+	passt=$(pgrep -P "$(field v keeper)" passt)
+	kill "$passt"
+	retry 20 guest '! grep -q 1 /sys/class/net/eth0/carrier 2>&-'
+	like "net-ended" "$(hutch events v)" "events"
+	expect 0 hutch stop v
+}
