@@ -147,7 +147,7 @@ int devices_add_virtio(struct vm *vm, struct virtio_mmio *m,
 static int init_vsock(struct vm *vm, struct err *e)
 {
 	struct vsock_config vc = { .loop = &vm->loop,
-				   .fds_taken = shares_fds(vm),
+				   .fds_taken = shares_fds(vm) + nic_fds(vm),
 				   .hold_port = WIRE_PORT_AGENT,
 				   .bell_port = WIRE_PORT_BELL,
 				   .bell = on_bell,

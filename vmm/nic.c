@@ -52,6 +52,15 @@ static int make_device(struct vm *vm, struct net_link *l, struct err *e)
 	return r;
 }
 
+unsigned int nic_fds(const struct vm *vm)
+{
+	const struct net_opt *o = &vm->cfg->net;
+	unsigned int pairs = o->kind == NET_TAP ? o->queues.n : 1;
+
+	/* Of each pair two notifications and a link; the control queue's. */
+	return o->kind == NET_NONE ? 0 : 3 * pairs + 2;
+}
+
 int nic_init(struct vm *vm, struct err *e)
 {
 	struct net_link *l;

@@ -17,6 +17,9 @@ struct nic {
 	struct virtio_mmio mmio;
 };
 
+/** nic_fds() - Descriptors that it has: queues, link, interrupt */
+unsigned int nic_fds(const struct vm *vm);
+
 /**
  * nic_init() - Make the device; no thread yet
  *

@@ -39,12 +39,13 @@ static void raise_limit(void)
 /* Of each share, workers and all; sockets keep at least a quarter. */
 static unsigned int fds_each(const struct vm *vm)
 {
+	const rlim_t spare = FDS_SPARE + nic_fds(vm);
 	struct rlimit rl;
 	rlim_t n;
 
-	if (getrlimit(RLIMIT_NOFILE, &rl) < 0 || rl.rlim_cur <= FDS_SPARE)
+	if (getrlimit(RLIMIT_NOFILE, &rl) < 0 || rl.rlim_cur <= spare)
 		return 0;
-	n = (rl.rlim_cur - FDS_SPARE) / 4 * 3 / vm->cfg->n_shares;
+	n = (rl.rlim_cur - spare) / 4 * 3 / vm->cfg->n_shares;
 	return (unsigned int)MIN(n, FDS_SHARE_MAX + FDS_WORKERS);
 }
 

@@ -24,7 +24,8 @@ static void still(void *ctx)
 	atomic_fetch_add(&t->still, 1);
 }
 
-struct fake_net *fake_net_new(bool vnet, const struct net_rate *rate)
+static struct fake_net *make(bool vnet, const struct net_rate *rate,
+			     unsigned int n_pairs)
 {
 	struct fake_net *t = calloc(1, sizeof(*t));
 	struct virtio_net_config cfg = { .mac = { 2, 0, 0, 0, 0, 9 },
@@ -41,6 +42,7 @@ struct fake_net *fake_net_new(bool vnet, const struct net_rate *rate)
 	bug_on(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd) != 0);
 	t->peer = fd[0];
 	bug_on(net_stream_new(fd[1], vnet, &cfg.link) != 0);
+	cfg.link->n_queues = n_pairs;
 	fake_guest_init(&t->g, FN_RAM, FN_QUEUE);
 	bug_on(irq_init(&t->irq, &e) != 0);
 	bug_on(virtio_net_new(&cfg, &t->n, &e) != 0);
@@ -49,6 +51,16 @@ struct fake_net *fake_net_new(bool vnet, const struct net_rate *rate)
 	t->g.mmio = &t->m;
 	bug_on(virtio_net_start(t->n, &e) != 0);
 	return t;
+}
+
+struct fake_net *fake_net_new(bool vnet, const struct net_rate *rate)
+{
+	return make(vnet, rate, 1);
+}
+
+struct fake_net *fake_net_new_pairs(unsigned int n_pairs)
+{
+	return make(false, NULL, n_pairs);
 }
 
 void fake_net_free(struct fake_net *t)

@@ -42,6 +42,10 @@ struct fake_net {
 
 /** fake_net_new() - A device on a stream, with a net_hdr or without */
 struct fake_net *fake_net_new(bool vnet, const struct net_rate *rate);
+
+/** fake_net_new_pairs() - One of several pairs, of which the first has a link */
+struct fake_net *fake_net_new_pairs(unsigned int n_pairs);
+
 void fake_net_free(struct fake_net *t);
 
 /** fake_net_boot() - Reset it and start its driver; VERSION_1 is added */

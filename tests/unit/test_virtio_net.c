@@ -597,6 +597,30 @@ START_TEST(control_request_without_room_for_an_answer_breaks_the_device)
 }
 END_TEST
 
+/* 5.1.2: its place is behind the pairs that there may be, if MQ was accepted;
+ * here it was not.
+ */
+START_TEST(device_of_several_pairs_with_a_driver_of_one)
+{
+	static const uint8_t on = 1;
+	struct fake_net *t = fake_net_new_pairs(NET_QUEUES_MAX);
+
+	ck_assert(offered(t) & VIRTIO_NET_F_MQ);
+	ck_assert_uint_eq(config16(t, 8), NET_QUEUES_MAX);
+	fake_guest_set(&t->g, REG_QUEUE_SEL, 2 * NET_QUEUES_MAX);
+	ck_assert_uint_eq(fake_guest_reg(&t->g, REG_QUEUE_NUM_MAX), 256);
+	fake_guest_set(&t->g, REG_QUEUE_SEL, 2 * NET_QUEUES_MAX + 1);
+	ck_assert_uint_eq(fake_guest_reg(&t->g, REG_QUEUE_NUM_MAX), 0);
+	fake_net_boot(t, CTRL & ~(VIRTIO_NET_F_GUEST_CSUM |
+				  VIRTIO_NET_F_GUEST_TSO4 |
+				  VIRTIO_NET_F_CTRL_GUEST_OFFLOADS));
+	ck_assert_uint_eq(fake_net_command(t, 0, 0, &on, 1), 0);
+	ck_assert_uint_eq(fake_net_command(t, 4, 0, "\2", 2), 1);
+	expect_out(t, 0, 60);
+	fake_net_free(t);
+}
+END_TEST
+
 START_TEST(pause_moves_nothing)
 {
 	struct fake_net *t = booted(false, 0);
@@ -681,5 +705,6 @@ CHECK_MAIN("virtio_net", configuration_and_features, frames_go_out,
 	   length_that_is_none_takes_the_link_down,
 	   reset_in_the_middle_of_a_frame, control_requests,
 	   control_request_without_room_for_an_answer_breaks_the_device,
-	   pause_moves_nothing, rate_holds_up_and_loses_nothing,
+	   device_of_several_pairs_with_a_driver_of_one, pause_moves_nothing,
+	   rate_holds_up_and_loses_nothing,
 	   queues_stop_and_devices_reset_under_load)

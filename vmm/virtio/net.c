@@ -66,12 +66,14 @@ static bool is_busy(const struct virtio_net *n, unsigned int qi)
 
 /* ---- For the files of the device ---- */
 
+static bool is_agreed(const struct virtio_net *n)
+{
+	return n->vd.running && !n->vd.reset_due && n->set_up;
+}
+
 bool net_may_serve(const struct net_pair *p)
 {
-	const struct virtio_net *n = p->n;
-
-	return n->vd.running && !n->vd.reset_due && n->set_up && !n->paused &&
-	       p->i < n->n_active;
+	return is_agreed(p->n) && !p->n->paused && p->i < p->n->n_active;
 }
 
 void net_begin(struct net_pair *p)
@@ -90,8 +92,7 @@ bool net_end(struct net_pair *p)
 	if (n->paused && is_still(n) && n->cfg.still)
 		n->cfg.still(n->cfg.ctx);
 	/* What was done before a pause is finished; before a reset, dropped. */
-	return n->vd.running && !n->vd.reset_due && n->set_up &&
-	       p->i < n->n_active;
+	return is_agreed(n) && p->i < n->n_active;
 }
 
 void net_wake_at(struct net_pair *p, uint64_t at_ns)
@@ -128,6 +129,9 @@ static void set_up(struct virtio_net *n)
 		r = ops->spread(n->link, 1);
 	n->n_active = 1;
 	n->set_up = true;
+	/* It may have been told of a request that it could not serve yet. */
+	if (n->n_pairs > 1)
+		virtio_dev_kick(&n->vd, net_rx_queue(&n->pair[1]));
 	if (r < 0)
 		net_lost(n, r);
 }
@@ -135,15 +139,24 @@ static void set_up(struct virtio_net *n)
 /* Return: 1 if there is more to do, 0 to wait, or -EBADMSG */
 static int serve_queues(struct net_pair *p)
 {
-	int r = p->i == 0 ? net_ctrl_serve(p->n) : 0, s;
+	int r, s;
 
-	if (r < 0 || !net_may_serve(p))
-		return r;
+	if (!net_may_serve(p))
+		return 0;
 	r = net_tx_serve(p);
 	if (r < 0 || !net_may_serve(p))
 		return r;
 	s = net_rx_serve(p);
 	return s < 0 ? s : r | s;
+}
+
+/*
+ * Whose notifications the control queue's come with: without MQ it is where the
+ * second pair would be (5.1.2).
+ */
+static bool has_ctrl(const struct net_pair *p)
+{
+	return p->i == (net_ctrl_queue(p->n) == 2 * p->n->n_pairs ? 0 : 1);
 }
 
 static bool turn(struct net_pair *p, bool running)
@@ -156,7 +169,9 @@ static bool turn(struct net_pair *p, bool running)
 	p->want_out = false;
 	if (running && !n->set_up && p->i == 0)
 		set_up(n);
-	if (net_may_serve(p))
+	if (has_ctrl(p) && is_agreed(n) && !n->paused)
+		r = net_ctrl_serve(n);
+	if (r == 0 && net_may_serve(p))
 		r = serve_queues(p);
 	else if (n->up && n->link->ops->flush(n->link, p->i) == -EAGAIN)
 		p->want_out = true; /* the rest of a frame from before */
