@@ -161,7 +161,7 @@ static const struct call forbidden_to_net[] = {
 };
 
 static const struct call allowed_to_net[] = {
-	{ "ppoll", SYS_ppoll, { 0 } },
+	{ "ppoll of too many", SYS_ppoll, { 0, -1 } },
 	{ "read", SYS_read, { -1 } },
 	{ "readv", SYS_readv, { -1 } },
 	{ "writev", SYS_writev, { -1 } },
