@@ -35,9 +35,9 @@ MUST_CHECK int net_answers(const struct net_batch *b, const void *p, size_t len,
 			   unsigned int *n_done, struct err *e);
 
 /* Longest text of resolv.conf: three servers, and domains with their blanks. */
-#define NET_RESOLV_MAX                                 \
-	(WIRE_NET_DNS_MAX * 64u + sizeof("search\n") + \
-	 WIRE_NET_SEARCH_MAX * (WIRE_NET_DOMAIN_MAX + 1u))
+#define NET_RESOLV_MAX                                  \
+	(WIRE_NET_DNS_MAX * 64ul + sizeof("search\n") + \
+	 WIRE_NET_SEARCH_MAX * (WIRE_NET_DOMAIN_MAX + 1ul))
 
 /** net_resolv_text() - Of /etc/resolv.conf */
 void net_resolv_text(const struct msg_net *m, char text[NET_RESOLV_MAX]);

@@ -156,8 +156,10 @@ static void send_frame(struct world *w, struct rd *rd)
 	if (!h)
 		return;
 	memcpy(fake_guest_at(&w->t->g, at, NET_HDR_LEN), h, NET_HDR_LEN);
-	fake_net_desc(w->t, FN_TX, 0, at, first, VIRTQ_DESC_F_NEXT, 1);
-	fake_net_desc(w->t, FN_TX, 1, at + first, second, 0, 0);
+	fake_net_desc(w->t, FN_TX, 0,
+		      (struct fake_piece){ at, first, VIRTQ_DESC_F_NEXT, 1 });
+	fake_net_desc(w->t, FN_TX, 1,
+		      (struct fake_piece){ at + first, second, 0, 0 });
 	offer(w, FN_TX, 0);
 }
 
@@ -170,8 +172,11 @@ static void command(struct world *w, struct rd *rd)
 	if (!p)
 		return;
 	memcpy(fake_guest_at(&w->t->g, at, len + 1), p, len);
-	fake_net_desc(w->t, FN_CTRL, 0, at, len, VIRTQ_DESC_F_NEXT, 1);
-	fake_net_desc(w->t, FN_CTRL, 1, at + len, 1, VIRTQ_DESC_F_WRITE, 0);
+	fake_net_desc(w->t, FN_CTRL, 0,
+		      (struct fake_piece){ at, len, VIRTQ_DESC_F_NEXT, 1 });
+	fake_net_desc(
+		w->t, FN_CTRL, 1,
+		(struct fake_piece){ at + len, 1, VIRTQ_DESC_F_WRITE, 0 });
 	offer(w, FN_CTRL, 0);
 }
 

@@ -81,12 +81,12 @@ void fake_net_boot(struct fake_net *t, uint64_t features)
 }
 
 void fake_net_desc(struct fake_net *t, unsigned int qi, unsigned int i,
-		   uint64_t at, uint32_t len, unsigned int flags, uint16_t next)
+		   struct fake_piece p)
 {
-	const struct virtq_desc d = { .addr = le64_put(at),
-				      .len = le32_put(len),
-				      .flags = le16_put((uint16_t)flags),
-				      .next = le16_put(next) };
+	const struct virtq_desc d = { .addr = le64_put(p.at),
+				      .len = le32_put(p.len),
+				      .flags = le16_put((uint16_t)p.flags),
+				      .next = le16_put(p.next) };
 
 	fake_guest_table(&t->g, FG_DESC(qi), i, &d);
 }
@@ -100,8 +100,9 @@ void fake_net_offer(struct fake_net *t, unsigned int qi, uint16_t head)
 void fake_net_give(struct fake_net *t, unsigned int i, uint32_t len)
 {
 	bug_on(len > FN_BUF_LEN);
-	fake_net_desc(t, FN_RX, i, FN_BUF(FN_RX, i), len, VIRTQ_DESC_F_WRITE,
-		      0);
+	fake_net_desc(t, FN_RX, i,
+		      (struct fake_piece){ FN_BUF(FN_RX, i), len,
+					   VIRTQ_DESC_F_WRITE, 0 });
 	fake_net_offer(t, FN_RX, (uint16_t)i);
 }
 
@@ -112,8 +113,9 @@ void fake_net_send(struct fake_net *t, unsigned int i, const struct net_hdr *h,
 
 	memcpy(at, h, NET_HDR_LEN);
 	memcpy(at + NET_HDR_LEN, frame, len);
-	fake_net_desc(t, FN_TX, i, FN_BUF(FN_TX, i),
-		      (uint32_t)NET_HDR_LEN + len, 0, 0);
+	fake_net_desc(t, FN_TX, i,
+		      (struct fake_piece){ FN_BUF(FN_TX, i),
+					   (uint32_t)NET_HDR_LEN + len, 0, 0 });
 	fake_net_offer(t, FN_TX, (uint16_t)i);
 }
 
@@ -138,8 +140,11 @@ uint8_t fake_net_command(struct fake_net *t, uint8_t class, uint8_t command,
 	if (len)
 		memcpy(p + 2, args, len);
 	p[len + 2] = 0xff;
-	fake_net_desc(t, FN_CTRL, 0, at, len + 2, VIRTQ_DESC_F_NEXT, 1);
-	fake_net_desc(t, FN_CTRL, 1, at + len + 2, 1, VIRTQ_DESC_F_WRITE, 0);
+	fake_net_desc(t, FN_CTRL, 0,
+		      (struct fake_piece){ at, len + 2, VIRTQ_DESC_F_NEXT, 1 });
+	fake_net_desc(
+		t, FN_CTRL, 1,
+		(struct fake_piece){ at + len + 2, 1, VIRTQ_DESC_F_WRITE, 0 });
 	fake_net_offer(t, FN_CTRL, 0);
 	(void)fake_net_take(t, FN_CTRL, &used);
 	bug_on(used != 1);

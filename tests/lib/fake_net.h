@@ -51,10 +51,17 @@ void fake_net_free(struct fake_net *t);
 /** fake_net_boot() - Reset it and start its driver; VERSION_1 is added */
 void fake_net_boot(struct fake_net *t, uint64_t features);
 
-/** fake_net_desc() - Descriptor @i of queue @qi, as fake_guest_desc() */
+/** struct fake_piece - What a descriptor says */
+struct fake_piece {
+	uint64_t at;
+	uint32_t len;
+	unsigned int flags;
+	uint16_t next;
+};
+
+/** fake_net_desc() - Descriptor @i of queue @qi */
 void fake_net_desc(struct fake_net *t, unsigned int qi, unsigned int i,
-		   uint64_t at, uint32_t len, unsigned int flags,
-		   uint16_t next);
+		   struct fake_piece p);
 
 /** fake_net_offer() - Make descriptor @head available, and notify */
 void fake_net_offer(struct fake_net *t, unsigned int qi, uint16_t head);

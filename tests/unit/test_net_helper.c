@@ -77,7 +77,7 @@ START_TEST(network_is_on_record_and_its_program_ends_with_the_vm)
 	ck_assert_str_eq(rec->net, "passt,mtu=1400");
 	hutch_record_free(rec);
 	read_text(&v, "pid", text, sizeof(text));
-	pid = atoi(text);
+	pid = (int)strtol(text, NULL, 10);
 	ck_assert_int_gt(pid, 1);
 	ck_assert_int_eq(kill(pid, 0), 0);
 	read_text(&v, "words", text, sizeof(text));

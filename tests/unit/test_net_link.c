@@ -8,8 +8,9 @@
 #include "vmm/net/rate.h"
 #include "vmm/net_opt.h"
 
-#define MS 1000000ull
-#define S  1000000000ull
+#define MS  1000000ull
+#define MIB (1ull << 20)
+#define S   1000000000ull
 
 START_TEST(pieces_are_cut)
 {
@@ -56,17 +57,17 @@ START_TEST(rate_is_kept)
 	struct net_limit l;
 
 	/* Ten seconds and the tenth that was saved up, and one frame more. */
-	ck_assert_uint_ge(run(&bytes, 1514, 10000), 10 * (1 << 20));
+	ck_assert_uint_ge(run(&bytes, 1514, 10000), 10 * MIB);
 	ck_assert_uint_le(run(&bytes, 1514, 10000),
-			  (1 << 20) * 101 / 10 + 2 * 1514);
-	ck_assert_uint_ge(run(&bytes, 65549, 10000), 10 * (1 << 20) - 65549);
+			  MIB * 101 / 10 + 2 * 1514ull);
+	ck_assert_uint_ge(run(&bytes, 65549, 10000), 10 * MIB - 65549);
 	ck_assert_uint_le(run(&bytes, 65549, 10000),
-			  (1 << 20) * 101 / 10 + 2 * 65549);
+			  MIB * 101 / 10 + 2 * 65549ull);
 	ck_assert_uint_ge(run(&packets, 1, 10000), 1000);
 	ck_assert_uint_le(run(&packets, 1, 10000), 1012);
-	ck_assert_uint_le(run(&both, 60, 1000), 60 * 112);
+	ck_assert_uint_le(run(&both, 60, 1000), 60 * 112ull);
 	ck_assert_uint_le(run(&both, 65549, 1000),
-			  (1 << 20) * 11 / 10 + 2 * 65549);
+			  MIB * 11 / 10 + 2 * 65549ull);
 	net_limit_init(&l, &most, 0);
 	net_limit_take(&l, 65549);
 	ck_assert_uint_eq(net_limit_wait(&l, 1), 0);

@@ -77,9 +77,19 @@ START_TEST(tap_has_what_was_said)
 }
 END_TEST
 
+static void expect_many(const char *word, unsigned int n, const char *sentence)
+{
+	char many[512] = "tap=a";
+	size_t len = strlen(word);
+
+	for (unsigned int i = 0; i < n; i++)
+		memcpy(many + 5 + i * len, word, len + 1);
+	expect_bad(many, sentence);
+}
+
 START_TEST(words_that_are_none)
 {
-	static char many[512] = "tap=a", large[NETPLAN_TEXT_MAX + 1];
+	static char large[NETPLAN_TEXT_MAX + 1];
 
 	expect_bad("", "is not none, tap=IF or passt");
 	expect_bad("host", "'host' is not none, tap=IF or passt");
@@ -110,21 +120,10 @@ START_TEST(words_that_are_none)
 	expect_bad("tap=a,search=", "search is a domain");
 	expect_bad("passt,address=10.0.0.2/8", "address is for a tap");
 	expect_bad("passt,dns=10.0.0.2", "dns is for a tap");
-	for (int i = 0; i < 4; i++)
-		strcat(many, ",dns=10.0.0.1");
-	expect_bad(many, "more than 3 times dns");
-	many[5] = '\0';
-	for (int i = 0; i < 9; i++)
-		strcat(many, ",address=10.0.0.1/8");
-	expect_bad(many, "more than 8 times address");
-	many[5] = '\0';
-	for (int i = 0; i < 17; i++)
-		strcat(many, ",gateway=10.0.0.1");
-	expect_bad(many, "more than 16 times gateway");
-	many[5] = '\0';
-	for (int i = 0; i < 7; i++)
-		strcat(many, ",search=x");
-	expect_bad(many, "more than 6 times search");
+	expect_many(",dns=10.0.0.1", 4, "more than 3 times dns");
+	expect_many(",address=10.0.0.1/8", 9, "more than 8 times address");
+	expect_many(",gateway=10.0.0.1", 17, "more than 16 times gateway");
+	expect_many(",search=x", 7, "more than 6 times search");
 	memset(large, 'x', sizeof(large) - 1);
 	expect_bad(large, "bytes of words are more than");
 }

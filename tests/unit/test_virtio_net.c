@@ -121,10 +121,13 @@ START_TEST(frame_in_pieces_goes_out)
 	memset(fake_guest_at(&t->g, at, 12), 0, 12);
 	fake_net_frame(frame, 64, 3);
 	memcpy(fake_guest_at(&t->g, at + 12, 64), frame, 64);
-	fake_net_desc(t, FN_TX, 0, at, 5, VIRTQ_DESC_F_NEXT, 1);
-	fake_net_desc(t, FN_TX, 1, at + 5, 0, VIRTQ_DESC_F_NEXT, 2);
-	fake_net_desc(t, FN_TX, 2, at + 5, 8, VIRTQ_DESC_F_NEXT, 3);
-	fake_net_desc(t, FN_TX, 3, at + 13, 63, 0, 0);
+	fake_net_desc(t, FN_TX, 0,
+		      (struct fake_piece){ at, 5, VIRTQ_DESC_F_NEXT, 1 });
+	fake_net_desc(t, FN_TX, 1,
+		      (struct fake_piece){ at + 5, 0, VIRTQ_DESC_F_NEXT, 2 });
+	fake_net_desc(t, FN_TX, 2,
+		      (struct fake_piece){ at + 5, 8, VIRTQ_DESC_F_NEXT, 3 });
+	fake_net_desc(t, FN_TX, 3, (struct fake_piece){ at + 13, 63, 0, 0 });
 	fake_net_offer(t, FN_TX, 0);
 	ck_assert_uint_eq(fake_net_get(t, got, sizeof(got)), 76);
 	ck_assert_mem_eq(got + 12, frame, 64);
@@ -219,9 +222,10 @@ static void send_len(struct fake_net *t, uint32_t first, uint32_t second)
 	uint64_t at = FN_BUF(FN_TX, 0);
 
 	memset(fake_guest_at(&t->g, at, NET_HDR_LEN), 0, NET_HDR_LEN);
-	fake_net_desc(t, FN_TX, 0, at, first, second ? VIRTQ_DESC_F_NEXT : 0,
-		      1);
-	fake_net_desc(t, FN_TX, 1, at, second, 0, 0);
+	fake_net_desc(t, FN_TX, 0,
+		      (struct fake_piece){ at, first,
+					   second ? VIRTQ_DESC_F_NEXT : 0, 1 });
+	fake_net_desc(t, FN_TX, 1, (struct fake_piece){ at, second, 0, 0 });
 	fake_net_offer(t, FN_TX, 0);
 	(void)fake_net_take(t, FN_TX, &(uint32_t){ 0 });
 }
@@ -247,9 +251,12 @@ START_TEST(writable_piece_of_a_frame_to_send_breaks_the_device)
 {
 	struct fake_net *t = booted(true, 0);
 
-	fake_net_desc(t, FN_TX, 0, FN_BUF(FN_TX, 0), 100, VIRTQ_DESC_F_NEXT, 1);
-	fake_net_desc(t, FN_TX, 1, FN_BUF(FN_TX, 1), 100, VIRTQ_DESC_F_WRITE,
-		      0);
+	fake_net_desc(t, FN_TX, 0,
+		      (struct fake_piece){ FN_BUF(FN_TX, 0), 100,
+					   VIRTQ_DESC_F_NEXT, 1 });
+	fake_net_desc(t, FN_TX, 1,
+		      (struct fake_piece){ FN_BUF(FN_TX, 1), 100,
+					   VIRTQ_DESC_F_WRITE, 0 });
 	fake_net_offer(t, FN_TX, 0);
 	await_broken(t);
 	fake_net_boot(t, 0);
@@ -408,7 +415,8 @@ static void expect_broken_by(uint32_t len, unsigned int flags)
 
 	fake_net_frame(frame, 60, 1);
 	fake_net_put(t, frame, 60);
-	fake_net_desc(t, FN_RX, 0, FN_BUF(FN_RX, 0), len, flags, 0);
+	fake_net_desc(t, FN_RX, 0,
+		      (struct fake_piece){ FN_BUF(FN_RX, 0), len, flags, 0 });
 	fake_net_offer(t, FN_RX, 0);
 	await_broken(t);
 	fake_net_boot(t, VIRTIO_NET_F_MRG_RXBUF);
@@ -530,34 +538,34 @@ START_TEST(control_requests)
 	static const le64 some = { { 0x82 } };
 	const struct {
 		uint8_t class, command;
-		const void *args;
-		uint32_t len;
 		uint8_t want;
+		uint32_t len;
+		const void *args;
 	} c[] = {
-		{ 0, 0, &on, 1, 0 },
-		{ 0, 5, &on, 1, 0 },
-		{ 0, 6, &on, 1, 1 },
-		{ 0, 0, &two, 1, 1 },
-		{ 0, 0, table, 2, 1 },
-		{ 0, 0, NULL, 0, 1 },
-		{ 1, 0, table, 14, 0 },
-		{ 1, 0, table, 13, 1 },
-		{ 1, 0, table, 3, 1 },
-		{ 1, 0, lie, 14, 1 },
-		{ 1, 1, mac, 6, 0 },
-		{ 1, 1, mac, 5, 1 },
-		{ 1, 1, many, 6, 1 },
-		{ 1, 2, mac, 6, 1 },
-		{ 2, 0, table, 2, 1 },
-		{ 3, 0, NULL, 0, 0 },
-		{ 3, 0, &on, 1, 1 },
-		{ 3, 1, NULL, 0, 1 },
-		{ 4, 0, "\1", 2, 1 },
-		{ 5, 0, &some, 8, 0 },
-		{ 5, 0, "\0\1\0\0\0\0\0", 8, 1 },
-		{ 5, 0, &some, 7, 1 },
-		{ 5, 1, &some, 8, 1 },
-		{ 255, 255, &on, 1, 1 },
+		{ 0, 0, 0, 1, &on },
+		{ 0, 5, 0, 1, &on },
+		{ 0, 6, 1, 1, &on },
+		{ 0, 0, 1, 1, &two },
+		{ 0, 0, 1, 2, table },
+		{ 0, 0, 1, 0, NULL },
+		{ 1, 0, 0, 14, table },
+		{ 1, 0, 1, 13, table },
+		{ 1, 0, 1, 3, table },
+		{ 1, 0, 1, 14, lie },
+		{ 1, 1, 0, 6, mac },
+		{ 1, 1, 1, 5, mac },
+		{ 1, 1, 1, 6, many },
+		{ 1, 2, 1, 6, mac },
+		{ 2, 0, 1, 2, table },
+		{ 3, 0, 0, 0, NULL },
+		{ 3, 0, 1, 1, &on },
+		{ 3, 1, 1, 0, NULL },
+		{ 4, 0, 1, 2, "\1" },
+		{ 5, 0, 0, 8, &some },
+		{ 5, 0, 1, 8, "\0\1\0\0\0\0\0" },
+		{ 5, 0, 1, 7, &some },
+		{ 5, 1, 1, 8, &some },
+		{ 255, 255, 1, 1, &on },
 	};
 	struct fake_net *t = booted(true, CTRL);
 	uint8_t seen[6];
@@ -583,14 +591,17 @@ START_TEST(control_request_without_room_for_an_answer_breaks_the_device)
 {
 	struct fake_net *t = booted(true, CTRL);
 
-	fake_net_desc(t, FN_CTRL, 0, FN_BUF(FN_CTRL, 0), 3, 0, 0);
+	fake_net_desc(t, FN_CTRL, 0,
+		      (struct fake_piece){ FN_BUF(FN_CTRL, 0), 3, 0, 0 });
 	fake_net_offer(t, FN_CTRL, 0);
 	await_broken(t);
 	fake_net_boot(t, CTRL);
-	fake_net_desc(t, FN_CTRL, 0, FN_BUF(FN_CTRL, 0), 1, VIRTQ_DESC_F_NEXT,
-		      1);
-	fake_net_desc(t, FN_CTRL, 1, FN_BUF(FN_CTRL, 0), 1, VIRTQ_DESC_F_WRITE,
-		      0);
+	fake_net_desc(t, FN_CTRL, 0,
+		      (struct fake_piece){ FN_BUF(FN_CTRL, 0), 1,
+					   VIRTQ_DESC_F_NEXT, 1 });
+	fake_net_desc(t, FN_CTRL, 1,
+		      (struct fake_piece){ FN_BUF(FN_CTRL, 0), 1,
+					   VIRTQ_DESC_F_WRITE, 0 });
 	fake_net_offer(t, FN_CTRL, 0);
 	await_broken(t);
 	fake_net_free(t);

@@ -69,7 +69,7 @@ static bool do_mac_table(const struct request *q)
 
 		if (!get(q, off, &n, sizeof(n)) || le32_get(n) > MACS_MAX)
 			return false;
-		off += sizeof(n) + le32_get(n) * VIRTIO_NET_MAC_LEN;
+		off += sizeof(n) + (size_t)le32_get(n) * VIRTIO_NET_MAC_LEN;
 	}
 	return off == q->args;
 }
