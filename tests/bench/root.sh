@@ -4,12 +4,13 @@
 # root.sh - a root in memory for what is measured; sourced inside the lab
 #
 # The lab's own root is a file system of the host's, whose answers come in the
-# host's time. bench_root BUILD PROGRAM... makes $root, with the programs of
-# BUILD in /b beside those that hutch needs, their libraries, /dev, /proc and
-# the kernel as /vmlinux, and exports what hutch goes by; it is removed at exit.
+# host's time. bench_root BUILD PROGRAM... makes $root, with the programs (of
+# BUILD, unless they begin with a /) in /b beside those that hutch needs, their
+# libraries, /dev, /proc and the kernel as /vmlinux, and exports what hutch goes
+# by; it is removed at exit.
 
 bench_root_done() {
-	umount "$root/proc" "$root/dev" 2>/dev/null || true
+	umount "$root"/{proc,dev,debug} 2>/dev/null || true
 	rm -rf --one-file-system "$root"
 }
 
@@ -24,7 +25,10 @@ bench_root() {
 	mount -t proc proc "$root/proc"
 	for f in host/cli/hutch host/keeper/hutch-keeper vmm/hutch-vmm \
 		guest-agent/hutch-agent images/builtin.cpio "$@"; do
-		cp "$build/$f" "$root/b/"
+		case $f in
+		/*) cp "$f" "$root/b/" ;;
+		*) cp "$build/$f" "$root/b/" ;;
+		esac
 	done
 	cp "$HUTCH_KERNEL" "$root/vmlinux"
 	# From lines "libc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (..)"; a

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tests/bench/fs_timer.c - time operations on files; static
+ *
+ *	fs_timer make DIR
+ *	fs_timer time DIR
+ *
+ * The first makes DIR with the files that are wanted.  The second tells of each
+ * operation on them with two lines: "fs begin OP" and "fs end OP n=COUNT
+ * ns=TOTAL bytes=EACH", by CLOCK_MONOTONIC, which follows the counted
+ * instructions in a guest of the lab as in the lab itself.  It pauses after
+ * each line, so that who reads it can look at counters when nothing runs.
+ *
+ * As the first process of a guest it times in the share whose tag is "share",
+ * speaks on the kernel's log, and ends the machine.
+ *
+ * What is to be cold is dropped from the caches first, so it has to be root's.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/reboot.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "common/base.h"
+
+#define FILES     100u
+#define NAMES     1000u
+#define BIG_FILES 4u
+#define KIB4      4096u
+#define MIB       (1u << 20)
+#define PAUSE_NS  100000000L
+#define NS_PER_S  INT64_C(1000000000)
+#define LINE_LEN  256u
+
+/* No file system knows it: it goes all the way to be refused. */
+#define NO_IOCTL _IO('h', 0x77)
+
+static PRINTF(1, 2) void say(const char *format, ...)
+{
+	/* Of the kernel's log: 1 is shown by a kernel that is to be quiet. */
+	bool log = getpid() == 1;
+	int fd = log ? open("/dev/kmsg", O_WRONLY | O_CLOEXEC) : 1;
+	char line[LINE_LEN] = "<1>";
+	const size_t head = log ? strlen(line) : 0;
+	va_list ap;
+
+	va_start(ap, format);
+	(void)vsnprintf(line + head, sizeof(line) - head, format, ap);
+	va_end(ap);
+	/* In one piece, which the log wants, and not by way of stdio. */
+	if (write(fd, line, strlen(line)) < 0)
+		perror("fs_timer");
+	if (log)
+		base_closep(&fd);
+}
+
+static void end(int code)
+{
+	if (getpid() == 1)
+		(void)reboot(RB_AUTOBOOT);
+	exit(code);
+}
+
+static void die(const char *what)
+{
+	say("fs failed: %s: %s\n", what, strerror(errno));
+	end(1);
+}
+
+static void rest(void)
+{
+	const struct timespec ts = { .tv_nsec = PAUSE_NS };
+
+	(void)nanosleep(&ts, NULL);
+}
+
+static int64_t now_ns(void)
+{
+	struct timespec ts;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * NS_PER_S + ts.tv_nsec;
+}
+
+static const char *name_of(const char *what, unsigned int i)
+{
+	static char name[64];
+
+	(void)snprintf(name, sizeof(name), "%s-%u", what, i);
+	return name;
+}
+
+static int open_or_die(const char *name, int flags)
+{
+	int fd = open(name, flags | O_CLOEXEC, 0644);
+
+	if (fd < 0)
+		die(name);
+	return fd;
+}
+
+static void drop_caches(void)
+{
+	int fd = open_or_die("/proc/sys/vm/drop_caches", O_WRONLY);
+
+	sync();
+	if (write(fd, "3", 1) != 1)
+		die("drop_caches");
+	(void)close(fd);
+}
+
+static uint8_t *data(void)
+{
+	static uint8_t bytes[MIB];
+
+	return bytes;
+}
+
+static void make(const char *what, unsigned int n, size_t len)
+{
+	for (unsigned int i = 0; i < n; i++) {
+		int fd = open_or_die(name_of(what, i), O_WRONLY | O_CREAT);
+
+		if (write(fd, data(), len) != (ssize_t)len)
+			die("write");
+		(void)close(fd);
+	}
+}
+
+/* ---- The operations, each done @n times ---- */
+
+/* What the way to the server and back takes, and nothing besides. */
+static void go_and_return(unsigned int n)
+{
+	int fd = open_or_die("small-0", O_RDONLY);
+
+	for (unsigned int i = 0; i < n; i++)
+		if (ioctl(fd, NO_IOCTL) == 0)
+			die("ioctl");
+	(void)close(fd);
+}
+
+static void look_up(unsigned int n)
+{
+	struct stat st;
+
+	for (unsigned int i = 0; i < n; i++)
+		if (stat(name_of("small", i), &st) < 0)
+			die("stat");
+}
+
+/* Of what is known, but asked for anew. */
+static void get_attributes(unsigned int n)
+{
+	struct statx st;
+
+	for (unsigned int i = 0; i < n; i++)
+		if (statx(AT_FDCWD, "small-0", AT_STATX_FORCE_SYNC,
+			  STATX_BASIC_STATS, &st) < 0)
+			die("statx");
+}
+
+static void read_files(const char *what, unsigned int n, size_t len)
+{
+	for (unsigned int i = 0; i < n; i++) {
+		int fd = open_or_die(name_of(what, i), O_RDONLY);
+
+		if (read(fd, data(), len) != (ssize_t)len)
+			die("read");
+		(void)close(fd);
+	}
+}
+
+static void read_small(unsigned int n)
+{
+	read_files("small", n, KIB4);
+}
+
+static void read_big(unsigned int n)
+{
+	read_files("big", n, MIB);
+}
+
+static void create(unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++)
+		(void)close(open_or_die(name_of("new", i),
+					O_WRONLY | O_CREAT | O_EXCL));
+}
+
+static void remove_all(unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++)
+		if (unlink(name_of("new", i)) < 0)
+			die("unlink");
+}
+
+/* Of one file, one behind the other; only that is timed, not its opening. */
+static void write_pieces(int fd, unsigned int n, size_t len)
+{
+	for (unsigned int i = 0; i < n; i++)
+		if (pwrite(fd, data(), len, (off_t)len * i) != (ssize_t)len)
+			die("pwrite");
+}
+
+static void write_small(unsigned int n)
+{
+	int fd = open_or_die("written-small", O_RDWR | O_CREAT);
+
+	write_pieces(fd, n, KIB4);
+	(void)close(fd);
+}
+
+static void write_big(unsigned int n)
+{
+	int fd = open_or_die("written-big", O_RDWR | O_CREAT);
+
+	write_pieces(fd, n, MIB);
+	(void)close(fd);
+}
+
+static void list(unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++) {
+		unsigned int names = 0;
+		DIR *d = opendir("many");
+
+		if (!d)
+			die("many");
+		while (readdir(d))
+			names++;
+		(void)closedir(d);
+		if (names != NAMES + 2)
+			die("readdir");
+	}
+}
+
+static void make_many(void)
+{
+	char name[64];
+
+	if (mkdir("many", 0755) < 0)
+		die("many");
+	for (unsigned int i = 0; i < NAMES; i++) {
+		(void)snprintf(name, sizeof(name), "many/name-%u", i);
+		(void)close(open_or_die(name, O_WRONLY | O_CREAT));
+	}
+}
+
+/**
+ * struct timed - An operation
+ * @n:		How often
+ * @bytes:	That each moves
+ * @cold:	Nothing is to be known of the files
+ */
+static const struct timed {
+	const char *name;
+	void (*run)(unsigned int n);
+	unsigned int n;
+	unsigned int bytes;
+	bool cold;
+} timed[] = {
+	{ "round-trip", go_and_return, FILES, 0, false },
+	{ "lookup", look_up, FILES, 0, true },
+	{ "stat", get_attributes, FILES, 0, false },
+	{ "open-read-4K", read_small, FILES, KIB4, true },
+	{ "open-read-4K-again", read_small, FILES, KIB4, false },
+	{ "open-read-1M", read_big, BIG_FILES, MIB, true },
+	{ "open-read-1M-again", read_big, BIG_FILES, MIB, false },
+	{ "create", create, FILES, 0, false },
+	{ "write-4K", write_small, FILES, KIB4, false },
+	{ "write-4K-again", write_small, FILES, KIB4, false },
+	{ "write-1M", write_big, BIG_FILES, MIB, false },
+	{ "write-1M-again", write_big, BIG_FILES, MIB, false },
+	{ "readdir-1000", list, 1, 0, true },
+	{ "unlink", remove_all, FILES, 0, false },
+};
+
+static void time_one(const struct timed *t)
+{
+	int64_t start, ns;
+
+	if (t->cold)
+		drop_caches();
+	say("fs begin %s\n", t->name);
+	rest();
+	start = now_ns();
+	t->run(t->n);
+	ns = now_ns() - start;
+	say("fs end %s n=%u ns=%" PRId64 " bytes=%u\n", t->name, t->n, ns,
+	    t->bytes);
+	rest();
+}
+
+static void be_first(void)
+{
+	(void)mkdir("/proc", 0755);
+	(void)mkdir("/dev", 0755);
+	(void)mkdir("/share", 0755);
+	if (mount("dev", "/dev", "devtmpfs", 0, NULL) < 0 ||
+	    mount("proc", "/proc", "proc", 0, NULL) < 0 ||
+	    mount("share", "/share", "virtiofs", 0, NULL) < 0)
+		die("mount");
+}
+
+static void make_all(const char *dir)
+{
+	if (mkdir(dir, 0755) < 0 || chdir(dir) < 0)
+		die(dir);
+	make("small", FILES, KIB4);
+	make("big", BIG_FILES, MIB);
+	make_many();
+}
+
+static void time_all(const char *dir)
+{
+	if (chdir(dir) < 0)
+		die(dir);
+	rest();
+	for (unsigned int i = 0; i < ARRAY_LEN(timed); i++)
+		time_one(&timed[i]);
+	say("fs done\n");
+}
+
+int main(int argc, char **argv)
+{
+	if (getpid() == 1) {
+		be_first();
+		time_all("/share");
+	} else if (argc == 3 && strcmp(argv[1], "make") == 0) {
+		make_all(argv[2]);
+	} else if (argc == 3 && strcmp(argv[1], "time") == 0) {
+		time_all(argv[2]);
+	} else {
+		return 2;
+	}
+	end(0);
+}
