@@ -23,6 +23,11 @@
 #define FDS_WORKER  4u
 #define FDS_WORKERS ((VIRTIO_FS_WORKERS_DEFAULT + 1) * FDS_WORKER)
 
+/* What they wait for: virtio/bell.h, two of them. */
+#define FDS_BELLS 4u
+
+#define FDS_OWN (FDS_WORKERS + FDS_BELLS)
+
 /* Heaps of malloc(), for the threads of all shares together. */
 #define ARENAS 4
 
@@ -46,7 +51,7 @@ static unsigned int fds_each(const struct vm *vm)
 	if (getrlimit(RLIMIT_NOFILE, &rl) < 0 || rl.rlim_cur <= spare)
 		return 0;
 	n = (rl.rlim_cur - spare) / 4 * 3 / vm->cfg->n_shares;
-	return (unsigned int)MIN(n, FDS_SHARE_MAX + FDS_WORKERS);
+	return (unsigned int)MIN(n, FDS_SHARE_MAX + FDS_OWN);
 }
 
 unsigned int shares_fds(struct vm *vm)
@@ -117,7 +122,7 @@ static int make_server(struct vm *vm, struct share *s, struct share_opt *o,
 {
 	unsigned int fds = fds_each(vm);
 	unsigned int slots = (unsigned int)(s->window.len / WINDOW_SLOT);
-	unsigned int need = FS_FDS_MIN + FDS_WORKERS + slots;
+	unsigned int need = FS_FDS_MIN + FDS_OWN + slots;
 	struct fs_opts opts = { .ro = o->ro,
 				.cache = o->cache,
 				.owner = o->owner,
@@ -136,7 +141,7 @@ static int make_server(struct vm *vm, struct share *s, struct share_opt *o,
 			       "%u: raise it, ulimit -n",
 			       o->tag, fds, vm->cfg->n_shares, need);
 	share_window_give(&opts, &s->window, &vm->mem);
-	opts.fds_max = fds - FDS_WORKERS - slots;
+	opts.fds_max = fds - FDS_OWN - slots;
 	opts.root_fd = take_fd(&o->fd);
 	r = fs_server_new(&opts, &s->server, e);
 	return r < 0 ? err_wrap(e, r, "--fs: tag=%s", o->tag) : 0;

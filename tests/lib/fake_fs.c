@@ -189,6 +189,18 @@ void fake_fs_boot(struct fake_fs *t, bool event_idx)
 				       (event_idx ? VIRTIO_F_EVENT_IDX : 0));
 }
 
+/* As KVM does it, and by a register, in turns: both have to do. */
+static void ring(struct fake_fs *t, unsigned int qi, bool by_register)
+{
+	static const uint64_t one = 1;
+	int fd = virtio_mmio_notify_fd(&t->m, qi);
+
+	if (by_register)
+		fake_guest_set(&t->g, VIRTIO_MMIO_NOTIFY, qi);
+	else
+		bug_on(write(fd, &one, sizeof(one)) != sizeof(one));
+}
+
 /* 2.7.10 and 2.7.7.1: the index is stored, then the device's wish is read. */
 static void notify(struct fake_fs *t, unsigned int qi)
 {
@@ -200,7 +212,7 @@ static void notify(struct fake_fs *t, unsigned int qi)
 		FG_USED(qi) + (t->event_idx ? 4 + 8ull * FF_QUEUE : 0), &v));
 	if (t->event_idx ? (uint16_t)(idx - v - 1) < 1
 			 : !(v & VIRTQ_USED_F_NO_NOTIFY))
-		fake_guest_set(&t->g, VIRTIO_MMIO_NOTIFY, qi);
+		ring(t, qi, idx % 2);
 }
 
 /* The header and the text apart, as Linux has them. */

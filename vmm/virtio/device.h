@@ -60,6 +60,9 @@ struct virtio_dev;
  *		if @qi is -1; none is begun, as that queue is not ready or
  *		@running is false. NULL if none ever is outside of the lock.
  *		Context: a vCPU thread, lock held, but not while it waits
+ * @notify_fd:	Eventfd, the device's, to which the driver's notifications of
+ *		queue @qi go rather than to the loop, which calls @process then
+ *		only for virtio_dev_kick(); NULL: to the loop
  * @config_len:	Bytes of configuration space
  * @config:	Fill @dst with @len bytes at @off, all within @config_len.
  *		Context: a vCPU thread, lock held
@@ -76,6 +79,7 @@ struct virtio_ops {
 	int (*process)(struct virtio_dev *vd, unsigned int qi);
 	void (*reset)(struct virtio_dev *vd);
 	void (*quiesce)(struct virtio_dev *vd, int qi);
+	int (*notify_fd)(struct virtio_dev *vd, unsigned int qi);
 	size_t config_len;
 	void (*config)(struct virtio_dev *vd, size_t off, uint8_t *dst,
 		       size_t len);

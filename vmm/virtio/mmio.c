@@ -538,5 +538,7 @@ void virtio_mmio_done(struct virtio_mmio *m)
 
 int virtio_mmio_notify_fd(const struct virtio_mmio *m, unsigned int qi)
 {
-	return m->kick[qi].fd;
+	struct virtio_dev *vd = m->vd;
+
+	return vd->ops->notify_fd ? vd->ops->notify_fd(vd, qi) : m->kick[qi].fd;
 }

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* vmm/virtio/fs_work.c - the threads that serve requests; see fs_dev.h */
+#include <errno.h>
+
+#include "common/loop.h"
+#include "vmm/virtio/fs_dev.h"
+
+#define NS_PER_MS 1000000ull
+
+/* Of struct fuse_in_header, with which every request begins: 5.11.6.1. */
+#define REQUEST_MIN 40u
+
+static void lock(struct virtio_fs *f)
+{
+	(void)pthread_mutex_lock(&f->vd.lock);
+}
+
+static void unlock(struct virtio_fs *f)
+{
+	(void)pthread_mutex_unlock(&f->vd.lock);
+}
+
+unsigned int fs_work_busy(const struct virtio_fs *f)
+{
+	unsigned int sum = 0;
+
+	for (unsigned int i = 0; i < f->ops.n_queues; i++)
+		sum += f->busy[i];
+	return sum;
+}
+
+static bool may_serve(const struct virtio_fs *f)
+{
+	return f->vd.running && !f->vd.reset_due && !f->broken && !f->renew &&
+	       !f->renewing && !f->paused;
+}
+
+bool fs_work_is_still(const struct virtio_fs *f)
+{
+	return fs_work_busy(f) == 0 && !f->renewing && !f->tends;
+}
+
+/* Something has ended that a pause may wait for. */
+static void tell_still(struct virtio_fs *f)
+{
+	if (f->paused && fs_work_is_still(f) && f->cfg.still)
+		f->cfg.still(f->cfg.ctx);
+}
+
+/* The loop thread is the one that may stop the device. */
+static void broke(struct virtio_fs *f, unsigned int qi)
+{
+	f->broken = true;
+	virtio_dev_kick(&f->vd, qi);
+}
+
+/* Return: 1 with a request in w->chain, 0 if there is none, or -EBADMSG */
+static int pop(struct virtio_fs *f, struct virtio_fs_worker *w, unsigned int qi)
+{
+	struct virtq *q = &f->vd.vq[qi];
+	int r = virtq_pop(q, &w->chain);
+
+	if (r == 0) {
+		r = virtq_arm(q);
+		if (r > 0)
+			r = virtq_pop(q, &w->chain);
+	}
+	if (r > 0 && w->chain.out_len < REQUEST_MIN)
+		return -EBADMSG;
+	return r;
+}
+
+/*
+ * What is left, in any queue, is for who sleeps, if anybody does: one ring may
+ * have been for several.
+ */
+static int pass_on(struct virtio_fs *f, unsigned int qi)
+{
+	int r = 0;
+
+	if (qi == FS_HIPRIO || f->n_idle == 0)
+		return virtq_disarm(&f->vd.vq[qi]);
+	for (unsigned int i = 1; r == 0 && i < f->ops.n_queues; i++)
+		r = virtq_arm(&f->vd.vq[i]);
+	if (r > 0)
+		bell_ring(&f->work);
+	return MIN(r, 0);
+}
+
+/* Return: the queue of the request that is now in w->chain, or -1 for none */
+static int take(struct virtio_fs *f, struct virtio_fs_worker *w)
+{
+	unsigned int n = w->first == FS_HIPRIO ? 1 : f->ops.n_queues - 1;
+
+	if (!may_serve(f))
+		return -1;
+	for (unsigned int i = 0; i < n; i++) {
+		unsigned int qi = w->first;
+		int r = pop(f, w, qi);
+
+		if (qi != FS_HIPRIO)
+			w->first = 1 + qi % n;
+		if (r == 0)
+			continue;
+		if (r > 0 && pass_on(f, qi) == 0)
+			return (int)qi;
+		broke(f, qi);
+		break;
+	}
+	return -1;
+}
+
+/* A queue that was stopped meanwhile, or all of them, takes nothing back. */
+static int give_back(struct virtio_fs *f, unsigned int qi, uint16_t head,
+		     size_t len)
+{
+	int r;
+
+	f->served++;
+	if (!f->vd.running || f->vd.reset_due || !f->vd.vq[qi].ready)
+		return 0;
+	r = virtq_push(&f->vd.vq[qi], head, (uint32_t)len);
+	return r < 0 ? r : virtio_dev_signal(&f->vd, qi);
+}
+
+/* What was served may be something to look after; the answer will tell. */
+static void tend_soon(struct virtio_fs *f)
+{
+	if (!f->cfg.tend || f->tending)
+		return;
+	f->tending = true;
+	f->tend_ns = loop_now_ns() + VIRTIO_FS_TEND_MS * NS_PER_MS;
+	bell_ring(&f->urgent);
+}
+
+static void tend(struct virtio_fs *f)
+{
+	bool more;
+
+	/* Who serves a request meanwhile begins anew. */
+	f->tending = false;
+	f->tends = true;
+	unlock(f);
+	more = f->cfg.tend(f->cfg.ctx);
+	lock(f);
+	f->tends = false;
+	if (more)
+		tend_soon(f);
+	tell_still(f);
+}
+
+static void serve(struct virtio_fs *f, struct virtio_fs_worker *w,
+		  unsigned int qi)
+{
+	const struct virtq_chain *c = &w->chain;
+	size_t len;
+
+	f->busy[qi]++;
+	unlock(f);
+	len = f->cfg.serve(f->cfg.ctx, c->iov, c->n_out, c->iov + c->n_out,
+			   c->n_in);
+	bug_on(len > c->in_len);
+	lock(f);
+	if (give_back(f, qi, c->head, len) < 0)
+		broke(f, qi);
+	f->busy[qi]--;
+	tend_soon(f);
+	(void)pthread_cond_broadcast(&f->calm);
+	/* It may wait for us to begin anew. */
+	if (f->renew)
+		bell_ring(&f->urgent);
+	tell_still(f);
+}
+
+static void renew(struct virtio_fs *f)
+{
+	f->renew = false;
+	f->renewing = true;
+	unlock(f);
+	f->cfg.renew(f->cfg.ctx);
+	lock(f);
+	f->renewing = false;
+	bell_ring(&f->work);
+	tell_still(f);
+}
+
+/* Rounded up, so that when it is over it is time. */
+static int until_tend(const struct virtio_fs *f)
+{
+	uint64_t now = loop_now_ns();
+
+	if (!f->tending || f->paused)
+		return -1;
+	if (now >= f->tend_ns)
+		return 0;
+	return (int)((f->tend_ns - now + NS_PER_MS - 1) / NS_PER_MS);
+}
+
+/* The worker of the high-priority queue has nothing to do but wait. */
+static void rest(struct virtio_fs *f)
+{
+	int timeout_ms = until_tend(f);
+	bool rang;
+
+	unlock(f);
+	rang = bell_wait(&f->urgent, timeout_ms);
+	lock(f);
+	if (!rang && f->tending && !f->paused)
+		tend(f);
+}
+
+static void sleep_in(struct virtio_fs *f)
+{
+	f->n_idle++;
+	unlock(f);
+	(void)bell_wait(&f->work, -1);
+	lock(f);
+	f->n_idle--;
+}
+
+/* Context: lock held; each step gives it up. */
+static void step(struct virtio_fs *f, struct virtio_fs_worker *w)
+{
+	bool hiprio = w->first == FS_HIPRIO;
+	int qi;
+
+	if (hiprio && f->renew && fs_work_busy(f) == 0 && !f->paused) {
+		renew(f);
+		return;
+	}
+	qi = take(f, w);
+	if (qi >= 0) {
+		serve(f, w, (unsigned int)qi);
+		return;
+	}
+	if (hiprio)
+		rest(f);
+	else
+		sleep_in(f);
+}
+
+void *fs_work_main(void *arg)
+{
+	struct virtio_fs_worker *w = arg;
+	struct virtio_fs *f = w->f;
+	struct err e = { 0 };
+	int r = f->cfg.jail ? f->cfg.jail(&e) : 0;
+
+	lock(f);
+	if (r < 0 && f->jail_error == 0) {
+		f->jail_error = r;
+		f->jail_text = e;
+	}
+	f->n_started++;
+	(void)pthread_cond_broadcast(&f->calm);
+	while (r == 0 && !f->quit)
+		step(f, w);
+	unlock(f);
+	/* One ring wakes one of us. */
+	bell_ring(w->first == FS_HIPRIO ? &f->urgent : &f->work);
+	return NULL;
+}
