@@ -89,7 +89,7 @@ bool addr_embedded(const struct net_addr *a, unsigned int i,
  * After IANA's registries of special-purpose addresses (RFC 6890), and the
  * metadata services of clouds; also what embeds an address that is special.
  *
- * Return: words such as "a private address"; NULL if it is public
+ * Return: a constant such as "it is a private address"; NULL: it is public
  */
 const char *addr_special(const struct net_addr *a);
 

@@ -31,8 +31,8 @@ struct special {
 	const char *what;
 };
 
-static const char private[] = "a private address";
-static const char shared[] = "an address of a provider's own network";
+static const char private[] = "it is a private address";
+static const char shared[] = "it is an address of a provider's own network";
 
 /*
  * IANA's registries, as of RFC 6890 and what came after; what they call globally
@@ -40,31 +40,31 @@ static const char shared[] = "an address of a provider's own network";
  */
 static const struct special specials[] = {
 	/* Metadata services; 168.63.129.16 is Azure's, and looks public. */
-	{ R4(169, 254, 169, 254, 32), "a metadata service" },
-	{ R4(168, 63, 129, 16, 32), "a metadata service" },
-	{ R4(100, 100, 100, 200, 32), "a metadata service" },
-	{ R4(192, 0, 0, 192, 32), "a metadata service" },
-	{ R4(0, 0, 0, 0, 8), "an address of this host" },
-	{ R4(127, 0, 0, 0, 8), "an address of this host" },
-	{ R4(169, 254, 0, 0, 16), "a link-local address" },
+	{ R4(169, 254, 169, 254, 32), "it is a metadata service" },
+	{ R4(168, 63, 129, 16, 32), "it is a metadata service" },
+	{ R4(100, 100, 100, 200, 32), "it is a metadata service" },
+	{ R4(192, 0, 0, 192, 32), "it is a metadata service" },
+	{ R4(0, 0, 0, 0, 8), "it is an address of this host" },
+	{ R4(127, 0, 0, 0, 8), "it is an address of this host" },
+	{ R4(169, 254, 0, 0, 16), "it is a link-local address" },
 	{ R4(10, 0, 0, 0, 8), private },
 	{ R4(172, 16, 0, 0, 12), private },
 	{ R4(192, 168, 0, 0, 16), private },
 	{ R4(100, 64, 0, 0, 10), shared },
-	{ R4(192, 0, 0, 0, 24), "an address of a protocol's own" },
-	{ R4(192, 88, 99, 0, 24), "an address of a protocol's own" },
-	{ R4(192, 0, 2, 0, 24), "an address for examples" },
-	{ R4(198, 51, 100, 0, 24), "an address for examples" },
-	{ R4(203, 0, 113, 0, 24), "an address for examples" },
-	{ R4(198, 18, 0, 0, 15), "an address for benchmarks" },
-	{ R4(224, 0, 0, 0, 4), "a multicast address" },
-	{ R4(240, 0, 0, 0, 4), "a reserved address" },
-	{ { A6(0, 0), 127 }, "an address of this host" },
-	{ R6(0xfe80, 0, 10), "a link-local address" },
+	{ R4(192, 0, 0, 0, 24), "it is an address of a protocol's own" },
+	{ R4(192, 88, 99, 0, 24), "it is an address of a protocol's own" },
+	{ R4(192, 0, 2, 0, 24), "it is an address for examples" },
+	{ R4(198, 51, 100, 0, 24), "it is an address for examples" },
+	{ R4(203, 0, 113, 0, 24), "it is an address for examples" },
+	{ R4(198, 18, 0, 0, 15), "it is an address for benchmarks" },
+	{ R4(224, 0, 0, 0, 4), "it is a multicast address" },
+	{ R4(240, 0, 0, 0, 4), "it is a reserved address" },
+	{ { A6(0, 0), 127 }, "it is an address of this host" },
+	{ R6(0xfe80, 0, 10), "it is a link-local address" },
 	{ R6(0xfc00, 0, 7), private },
-	{ R6(0xff00, 0, 8), "a multicast address" },
-	{ R6(0x2001, 0x0db8, 32), "an address for examples" },
-	{ R6(0x3fff, 0, 20), "an address for examples" },
+	{ R6(0xff00, 0, 8), "it is a multicast address" },
+	{ R6(0x2001, 0x0db8, 32), "it is an address for examples" },
+	{ R6(0x3fff, 0, 20), "it is an address for examples" },
 };
 
 /* Of IPv6 only this much has been given to anybody: 2000::/3. */
@@ -121,7 +121,7 @@ const char *addr_special(const struct net_addr *a)
 	if (i > 0)
 		return NULL;
 	if (!addr_range_has(&global6, a) || addr_range_has(&ietf6, a))
-		return "a reserved address";
+		return "it is a reserved address";
 	return NULL;
 }
 

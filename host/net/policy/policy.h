@@ -56,7 +56,7 @@ MUST_CHECK int policy_parse(const char *json, size_t len, struct policy **ret,
 			    struct err *e);
 
 /** policy_from_json() - The same, of a value that jansson has read already */
-MUST_CHECK int policy_from_json(const struct json_t *j, struct policy **ret,
+MUST_CHECK int policy_from_json(struct json_t *j, struct policy **ret,
 				struct err *e);
 
 /** policy_ref() - One more owner. Return: @p */
