@@ -40,6 +40,8 @@
 #define DNS_RECORDS_MAX 256u   /* of an answer that is looked at */
 #define DNS_CHAIN_MAX   16u    /* CNAMEs in a row */
 
+#define DNS_QUESTION_MAX 259u /* a name, a type, a class */
+
 /** enum dns_act - What to do with the message in @out */
 enum dns_act {
 	DNS_DROP,   /* nothing: what came in is not for us; wait on */
@@ -68,14 +70,16 @@ struct dns_query {
 	uint8_t tries;
 	bool rd;
 	bool edns;
+	bool bad_edns;
 	uint16_t q_len;
-	uint8_t guest_q[259];
-	uint8_t our_q[259];
+	uint8_t guest_q[DNS_QUESTION_MAX];
+	uint8_t our_q[DNS_QUESTION_MAX];
 };
 
 /**
  * struct dns_out - Where an answer or a question is written
- * @buf:	The caller's, of @cap bytes, DNS_ASK_MAX at least
+ * @buf:	The caller's, of @cap bytes, DNS_ASK_MAX at least; what does not fit
+ *		is an answer that is cut short (TC)
  * @len:	Bytes written
  * @denied:	NULL; else why the guest did not get what it asked for, for the
  *		event: constant
@@ -90,20 +94,36 @@ struct dns_out {
 };
 
 /**
+ * struct dns_env - What a message is judged by
+ * @pins:	Of this VM; dns_reply() adds to them
+ * @now_ms:	The clock of the pins
+ * @rnd:	For dns_ask(): DNS_RND fresh random bytes
+ */
+struct dns_env {
+	const struct policy *policy;
+	struct pins *pins;
+	uint64_t now_ms;
+	const uint8_t *rnd;
+};
+
+/**
  * dns_ask() - Take a message of the guest's
  * @msg:	@len bytes; of TCP without the two bytes of length
  * @tcp:	How it came
- * @rnd:	DNS_RND fresh random bytes
- * @q:		Set if there is a question to go on with
+ * @ret:	Set if there is a question to go on with
  *
  * Return: DNS_ANSWER; DNS_ASK, by a socket with a random port of its own;
  *         DNS_DROP: what is no question gets no answer
  */
-enum dns_act dns_ask(const struct policy *p, const void *msg, size_t len,
-		     bool tcp, const uint8_t *rnd, struct dns_query *q,
-		     struct dns_out *out);
+enum dns_act dns_ask(const struct dns_env *env, const void *msg, size_t len,
+		     bool tcp, struct dns_query *ret, struct dns_out *out);
 
-/** dns_again() - The same question with a new id. Return: DNS_ASK */
+/**
+ * dns_again() - The same question with a new id
+ * @rnd:	DNS_RND fresh random bytes
+ *
+ * Return: DNS_ASK
+ */
 enum dns_act dns_again(struct dns_query *q, const uint8_t *rnd,
 		       struct dns_out *out);
 
@@ -115,9 +135,8 @@ enum dns_act dns_again(struct dns_query *q, const uint8_t *rnd,
  * Return: DNS_ANSWER; DNS_DROP: another id or question, a forgery perhaps: wait
  *         on; DNS_NEXT: it cannot or will not answer (SERVFAIL, REFUSED, ...)
  */
-enum dns_act dns_reply(const struct policy *p, struct pins *pins,
-		       struct dns_query *q, const void *msg, size_t len,
-		       uint64_t now_ms, struct dns_out *out);
+enum dns_act dns_reply(const struct dns_env *env, const struct dns_query *q,
+		       const void *msg, size_t len, struct dns_out *out);
 
 /** dns_fail() - Nobody answered: SERVFAIL. Return: DNS_ANSWER */
 enum dns_act dns_fail(const struct dns_query *q, struct dns_out *out);
