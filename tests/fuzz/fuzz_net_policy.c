@@ -23,7 +23,8 @@ static void check(const struct policy *p, const struct attempt *a,
 	bug_on(v->rule < -1 || v->rule >= (int)policy_n_rules(p));
 	bug_on(!v->why[0]);
 	bug_on(v->how == JUDGE_LOOK && (a->proto != NET_TCP || a->sni));
-	bug_on(v->how == JUDGE_ALLOW && v->rule < 0);
+	bug_on(v->how != JUDGE_DENY && v->rule < 0);
+	bug_on(v->how == JUDGE_INTERCEPT && a->proto != NET_TCP);
 }
 
 static void judge(const struct policy *p, const struct pins *pins,

@@ -120,11 +120,24 @@ static enum match match_allowed_name(struct judging *j, const struct rule *r)
 	return match_as(j, pinned);
 }
 
+/* By QUIC nobody is to get around an interception of HTTPS. */
+static enum match match_intercepted_quic(struct judging *j,
+					 const struct rule *r)
+{
+	if (!rule_covers(r, NET_TCP, HTTPS_PORT))
+		return MATCH_NO;
+	j->near = "QUIC (UDP port 443) shows no name, and a name is "
+		  "intercepted";
+	return MATCH_YES;
+}
+
 static enum match match(struct judging *j, const struct rule *r)
 {
 	const struct attempt *a = j->a;
 
 	j->name = NULL;
+	if (r->act == RULE_INTERCEPT && is_quic(a))
+		return match_intercepted_quic(j, r);
 	if (!rule_covers(r, a->proto, a->port))
 		return MATCH_NO;
 	if (r->kind == RULE_NAME)
@@ -154,6 +167,12 @@ static const char *some_name(const struct judging *j)
 			: pins_next(j->pins, &a->dst, j->now_ms, &at);
 }
 
+/* No name allows QUIC, so a rule by name that matched it denies it. */
+static bool is_quic_by_name(const struct judging *j, const struct rule *r)
+{
+	return is_quic(j->a) && r->kind == RULE_NAME;
+}
+
 static struct verdict conclude(const struct judging *j, const struct rule *r,
 			       int rule)
 {
@@ -163,10 +182,10 @@ static struct verdict conclude(const struct judging *j, const struct rule *r,
 
 	if (!r)
 		v.why = j->near ? j->near : "no rule allows it";
-	else if (r->act == RULE_DENY)
-		v.why = is_quic(j->a) && r->kind == RULE_NAME
-				? j->near
-				: "a rule denies it";
+	else if (r->act == RULE_DENY || is_quic_by_name(j, r))
+		v.why = is_quic_by_name(j, r) ? j->near : "a rule denies it";
+	else if (r->act == RULE_INTERCEPT)
+		v.how = JUDGE_INTERCEPT, v.why = "a rule intercepts it";
 	else
 		v.how = JUDGE_ALLOW, v.why = "a rule allows it";
 	return v;
@@ -176,7 +195,7 @@ struct verdict policy_judge(const struct policy *p, const struct pins *pins,
 			    const struct attempt *a, uint64_t now_ms)
 {
 	struct judging j = { .pins = pins, .a = a, .now_ms = now_ms };
-	bool may[] = { [RULE_ALLOW] = false, [RULE_DENY] = false };
+	bool may[RULE_ACTS] = { false };
 	enum rule_act last = RULE_DENY;
 	const struct rule *found = NULL;
 	struct verdict v;
@@ -195,7 +214,8 @@ struct verdict policy_judge(const struct policy *p, const struct pins *pins,
 	if (found)
 		last = found->act;
 	v = conclude(&j, found, found ? (int)i - 1 : -1);
-	if (may[last == RULE_ALLOW ? RULE_DENY : RULE_ALLOW]) {
+	may[last] = false;
+	if (may[RULE_ALLOW] || may[RULE_DENY] || may[RULE_INTERCEPT]) {
 		v.how = JUDGE_LOOK;
 		v.rule = (int)first;
 		v.why = "the name in its first bytes decides";

@@ -25,14 +25,15 @@ static int check_keys(json_t *j, struct err *e)
 	char q[QUOTE_MAX];
 	json_t *v;
 
-	json_object_foreach(j, key, v) if (
-		strcmp(key, "default") != 0 &&
-		strcmp(key, "rules") !=
-			0) return err_set(e, -EINVAL,
-					  "the policy: there is no key '%s'; there are default, "
-					  "rules",
-					  log_escape(q, sizeof(q), key,
-						     strlen(key)));
+	json_object_foreach(j, key, v)
+	{
+		if (strcmp(key, "default") == 0 || strcmp(key, "rules") == 0)
+			continue;
+		return err_set(e, -EINVAL,
+			       "the policy: there is no key '%s'; there are "
+			       "default, rules",
+			       log_escape(q, sizeof(q), key, strlen(key)));
+	}
 	if (d && (!s || strcmp(s, "deny") != 0))
 		return err_set(e, -EINVAL,
 			       "the policy: \"default\" can only be \"deny\"; "
@@ -92,11 +93,41 @@ static int bad_json(json_error_t *je, struct err *e)
 		       je->line, je->column, je->text);
 }
 
+void policy_wipe(struct json_t *j)
+{
+	const char *key;
+	json_t *v;
+	size_t i;
+
+	if (json_is_object(j)) {
+		json_object_foreach(j, key, v)
+		{
+			policy_wipe(v);
+		}
+	}
+	if (json_is_array(j)) {
+		json_array_foreach(j, i, v)
+		{
+			policy_wipe(v);
+		}
+	}
+	/* The bytes are the value's own, and so not const. */
+	if (json_is_string(j)) {
+		union {
+			const char *given;
+			char *own;
+		} s = { json_string_value(j) };
+
+		explicit_bzero(s.own, json_string_length(j));
+	}
+}
+
 int policy_parse(const char *json, size_t len, struct policy **ret,
 		 struct err *e)
 {
 	AUTO(drop) json_t *j = NULL;
 	json_error_t je;
+	int r;
 
 	if (len > POLICY_JSON_MAX)
 		return err_set(e, -E2BIG, "the policy has %zu bytes; %u can be",
@@ -104,7 +135,9 @@ int policy_parse(const char *json, size_t len, struct policy **ret,
 	j = json_loadb(json, len, JSON_REJECT_DUPLICATES, &je);
 	if (!j)
 		return bad_json(&je, e);
-	return policy_from_json(j, ret, e);
+	r = policy_from_json(j, ret, e);
+	policy_wipe(j);
+	return r;
 }
 
 struct policy *policy_ref(struct policy *p)

@@ -55,9 +55,21 @@ struct json_t; /* jansson's */
 MUST_CHECK int policy_parse(const char *json, size_t len, struct policy **ret,
 			    struct err *e);
 
-/** policy_from_json() - The same, of a value that jansson has read already */
+/**
+ * policy_from_json() - The same, of a value that jansson has read already
+ *
+ * There may be credentials in @j: see policy_wipe().
+ */
 MUST_CHECK int policy_from_json(struct json_t *j, struct policy **ret,
 				struct err *e);
+
+/**
+ * policy_wipe() - Overwrite all strings in a value of jansson's
+ *
+ * For what a policy was read from, before it is freed. Keys are left as they
+ * are.
+ */
+void policy_wipe(struct json_t *j);
 
 /** policy_ref() - One more owner. Return: @p */
 struct policy *policy_ref(struct policy *p);

@@ -17,7 +17,7 @@ bool policy_may_resolve(const struct policy *p, const char *name, int *ret_rule)
 {
 	for (size_t i = 0; i < p->n; i++) {
 		const struct rule *r = &p->rule[i];
-		bool allow = r->act == RULE_ALLOW;
+		bool allow = r->act != RULE_DENY;
 
 		if (!means_name(r, name) &&
 		    !(r->kind == RULE_INTERNET && allow))
@@ -68,7 +68,7 @@ bool policy_may_answer(const struct policy *p, const struct pins *pins,
 
 		if (!means(r, pins, name, a))
 			continue;
-		if (r->act == RULE_ALLOW)
+		if (r->act != RULE_DENY)
 			return true;
 		if (!rule_is_total(r))
 			continue;

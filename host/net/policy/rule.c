@@ -9,6 +9,7 @@ void rule_done(struct rule *r)
 {
 	free(r->name);
 	free(r->ports);
+	injects_done(&r->injects);
 	*r = (struct rule){ 0 };
 }
 
@@ -105,12 +106,13 @@ static void put_ports(char *buf, size_t cap, size_t *at, const struct rule *r)
 
 char *policy_rule_text(const struct policy *p, size_t i, char *buf, size_t cap)
 {
+	static const char *const acts[] = { "allow", "deny", "intercept" };
 	const struct rule *r;
 	size_t at = 0;
 
 	bug_on(i >= p->n || cap == 0);
 	r = &p->rule[i];
-	put(buf, cap, &at, "", r->act == RULE_ALLOW ? "allow" : "deny");
+	put(buf, cap, &at, "", acts[r->act]);
 	if (r->kind == RULE_RANGE)
 		put_range(buf, cap, &at, &r->range);
 	else

@@ -5,13 +5,16 @@
 
 #include <jansson.h>
 
+#include "host/net/policy/inject.h"
 #include "host/net/policy/name.h"
 #include "host/net/policy/policy.h"
 
 enum rule_act {
 	RULE_ALLOW,
-	RULE_DENY
+	RULE_DENY,
+	RULE_INTERCEPT
 };
+#define RULE_ACTS 3u
 
 enum rule_kind {
 	RULE_NAME,
@@ -32,6 +35,7 @@ struct rule_ports {
  * @ports:	@n_ports ranges; none: any port
  * @protos:	Bits, 1 << enum net_proto
  * @private:	RULE_NAME: also where it leads to a private address
+ * @injects:	RULE_INTERCEPT
  */
 struct rule {
 	enum rule_act act;
@@ -42,6 +46,7 @@ struct rule {
 	size_t n_ports;
 	unsigned int protos;
 	bool private;
+	struct injects injects;
 };
 
 struct policy {

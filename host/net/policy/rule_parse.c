@@ -11,9 +11,13 @@
 #define QUOTE_MAX 80
 
 /* What is a key in a rule; those that say what it does come first. */
-static const char *const keys[] = { "allow", "deny", "ports", "proto",
-				    "private" };
-#define N_ACTS 2u
+static const char *const keys[] = { [RULE_ALLOW] = "allow",
+				    [RULE_DENY] = "deny",
+				    [RULE_INTERCEPT] = "intercept",
+				    "ports",
+				    "proto",
+				    "private",
+				    "inject" };
 
 static const char *quote(char q[QUOTE_MAX], const char *s)
 {
@@ -39,17 +43,19 @@ static int read_keys(json_t *j, unsigned int *ret_act, struct err *e)
 		if (k == ARRAY_LEN(keys))
 			return err_set(e, -EINVAL,
 				       "there is no key '%s'; there are "
-				       "allow, deny, ports, proto, private",
+				       "allow, deny, intercept, ports, proto, "
+				       "private, inject",
 				       quote(q, key));
-		if (k >= N_ACTS)
+		if (k >= RULE_ACTS)
 			continue;
 		*ret_act = k;
 		n_acts++;
 	}
 	if (n_acts != 1)
 		return err_set(e, -EINVAL,
-			       "it has %s of \"allow\" and \"deny\"; write one",
-			       n_acts ? "both" : "none");
+			       "it has %s of \"allow\", \"deny\" and "
+			       "\"intercept\"; write one",
+			       n_acts ? "more than one" : "none");
 	return 0;
 }
 
@@ -66,7 +72,7 @@ static int check_width(const struct rule *r, struct err *e)
 					   "fe80::/10" };
 	struct addr_range o;
 
-	for (size_t i = 0; r->act == RULE_ALLOW && i < ARRAY_LEN(own); i++) {
+	for (size_t i = 0; r->act != RULE_DENY && i < ARRAY_LEN(own); i++) {
 		bug_on(addr_range_parse(own[i], &o, NULL) < 0);
 		if (r->range.bits < o.bits && addr_range_within(&r->range, &o))
 			return err_set(e, -EINVAL,
@@ -104,8 +110,7 @@ static int read_target(const json_t *v, struct rule *r, struct err *e)
 	int n = 0;
 
 	if (!s)
-		return err_set(e, -EINVAL, "what is to be %s is no string",
-			       r->act == RULE_DENY ? "denied" : "allowed");
+		return err_set(e, -EINVAL, "\"%s\" is no string", keys[r->act]);
 	if (strcmp(s, "internet") == 0)
 		r->kind = RULE_INTERNET;
 	else if (strspn(s, "0123456789abcdefABCDEF.:/") == strlen(s) &&
@@ -200,7 +205,9 @@ static int read_proto(const json_t *v, struct rule *r, struct err *e)
 {
 	const char *s = json_string_value(v);
 
-	r->protos = 1u << NET_TCP | 1u << NET_UDP;
+	r->protos = 1u << NET_TCP;
+	if (r->act != RULE_INTERCEPT)
+		r->protos |= 1u << NET_UDP;
 	if (!r->n_ports)
 		r->protos |= 1u << NET_ICMP;
 	if (!v)
@@ -239,11 +246,44 @@ static int read_private(const json_t *v, struct rule *r, struct err *e)
 	if (!json_is_boolean(v))
 		return err_set(e, -EINVAL, "\"private\" is not true or false");
 	r->private = json_is_true(v);
-	if (r->private && (r->kind != RULE_NAME || r->act != RULE_ALLOW))
+	if (r->private && (r->kind != RULE_NAME || r->act == RULE_DENY))
 		return err_set(e, -EINVAL,
 			       "\"private\" is for names that are allowed; an "
 			       "address is private or not by itself");
 	return 0;
+}
+
+/* HTTP where it is spoken, unless ports are given. */
+static int web_ports(struct rule *r, struct err *e)
+{
+	static const uint16_t web[] = { 80, 443 };
+
+	if (r->n_ports)
+		return 0;
+	r->ports = calloc(ARRAY_LEN(web), sizeof(*r->ports));
+	if (!r->ports)
+		return err_set(e, -ENOMEM, "no memory for its ports");
+	for (; r->n_ports < ARRAY_LEN(web); r->n_ports++)
+		r->ports[r->n_ports] =
+			(struct rule_ports){ web[r->n_ports], web[r->n_ports] };
+	return 0;
+}
+
+static int read_intercept(json_t *j, struct rule *r, struct err *e)
+{
+	const json_t *injects = json_object_get(j, "inject");
+
+	if (r->act != RULE_INTERCEPT)
+		return injects ? err_set(e, -EINVAL,
+					 "\"inject\" is for \"intercept\"")
+			       : 0;
+	if (r->kind != RULE_NAME)
+		return err_set(e, -EINVAL,
+			       "only a host name can be intercepted, since a "
+			       "certificate and a request have one");
+	if (r->protos != 1u << NET_TCP)
+		return err_set(e, -EINVAL, "only \"tcp\" can be intercepted");
+	return injects_parse(injects, &r->injects, e);
 }
 
 int rule_parse(json_t *j, struct rule *ret, struct err *e)
@@ -251,14 +291,18 @@ int rule_parse(json_t *j, struct rule *ret, struct err *e)
 	unsigned int act = 0;
 	int r = read_keys(j, &act, e);
 
-	*ret = (struct rule){ .act = act == 0 ? RULE_ALLOW : RULE_DENY };
+	*ret = (struct rule){ .act = act };
 	if (r == 0)
 		r = read_target(json_object_get(j, keys[act]), ret, e);
 	if (r == 0)
 		r = read_ports(json_object_get(j, "ports"), ret, e);
+	if (r == 0 && act == RULE_INTERCEPT)
+		r = web_ports(ret, e);
 	if (r == 0)
 		r = read_proto(json_object_get(j, "proto"), ret, e);
 	if (r == 0)
 		r = read_private(json_object_get(j, "private"), ret, e);
+	if (r == 0)
+		r = read_intercept(j, ret, e);
 	return r < 0 ? r : check_quic(ret, e);
 }

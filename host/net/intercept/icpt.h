@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * host/net/intercept/icpt.h - a connection that is terminated and looked into
+ *
+ * Between two sockets of the caller's: bytes of the guest come in and go out,
+ * bytes of the server upstream go out and come in. In between are TLS on either
+ * side, if the guest begins with it, and HTTP/1.1: each request is judged by its
+ * Host, changed as the rule says (host/net/policy/inject.h), and written anew.
+ * Responses pass as they are. After a 101 bytes pass both ways.
+ *
+ *	guest ──► icpt_feed(GUEST) ──► icpt_out(UPSTREAM) ──► server
+ *	guest ◄── icpt_out(GUEST)  ◄── icpt_feed(UPSTREAM) ◄── server
+ *
+ * Nothing is buffered beyond what icpt_room() says; no byte goes upstream before
+ * the server has shown its certificate; a request is on its way alone.
+ */
+#ifndef HUTCH_HOST_NET_INTERCEPT_ICPT_H
+#define HUTCH_HOST_NET_INTERCEPT_ICPT_H
+
+#include <stdbool.h>
+
+#include "host/net/intercept/ca.h"
+#include "host/net/intercept/tls.h"
+#include "host/net/policy/policy.h"
+
+#define ICPT_BUF_MAX 65536u /* plain bytes that wait, of each side and way */
+
+enum icpt_side {
+	ICPT_GUEST,
+	ICPT_UPSTREAM
+};
+
+struct icpt;
+
+/**
+ * struct icpt_opts - What a session is about
+ * @policy:	Gets a reference
+ * @pins:	For as long as icpt_new() runs and requests come in
+ * @rule:	Of the verdict JUDGE_INTERCEPT
+ * @name:	Of the verdict: the host; copied
+ * @dst:	Where the guest connects to, and the caller upstream
+ * @tls:	The guest begins with TLS; what was fed to hello_feed() is the
+ *		first that is fed here
+ * @ca:		Of this VM; lives longer
+ * @trust:	Whose certificates upstream are believed; lives longer
+ * @now_ms:	The clock of the pins, at which requests are judged
+ * @now_s:	Unix time, for the certificate
+ */
+struct icpt_opts {
+	struct policy *policy;
+	const struct pins *pins;
+	int rule;
+	const char *name;
+	struct net_addr dst;
+	uint16_t port;
+	bool tls;
+	struct ca *ca;
+	struct trust *trust;
+	uint64_t now_ms;
+	int64_t now_s;
+};
+
+/** icpt_new() - Begin. Return: 0; -ENOMEM; -EIO */
+MUST_CHECK int icpt_new(const struct icpt_opts *o, struct icpt **ret,
+			struct err *e);
+
+/** icpt_free() - Buffers are wiped. NULL is fine */
+void icpt_free(struct icpt *s);
+
+/** icpt_room() - How many bytes of a side may be fed now */
+size_t icpt_room(const struct icpt *s, enum icpt_side side);
+
+/** icpt_feed() - @n bytes of a side came in, at most icpt_room() */
+void icpt_feed(struct icpt *s, enum icpt_side side, const void *bytes,
+	       size_t n);
+
+/** icpt_eof() - A side will send no more; upstream: or could not be reached */
+void icpt_eof(struct icpt *s, enum icpt_side side);
+
+/** icpt_out() - Bytes to be sent to a side, some of them. Return: how many */
+size_t icpt_out(const struct icpt *s, enum icpt_side side, const void **ret);
+
+/** icpt_sent() - The first @n of them were sent */
+void icpt_sent(struct icpt *s, enum icpt_side side, size_t n);
+
+/** icpt_is_shut() - Nothing more goes to a side: shutdown(2) it for writing */
+bool icpt_is_shut(const struct icpt *s, enum icpt_side side);
+
+/**
+ * icpt_is_done() - Nothing more is to be sent
+ *
+ * Close upstream. Towards the guest shut it down for writing and read on for a
+ * moment, since a reset, which unread bytes cause, can overtake the answer.
+ */
+bool icpt_is_done(const struct icpt *s);
+
+/**
+ * icpt_why() - Why a request was refused or the session ended, for the event
+ *
+ * Return: a clause with nothing secret in it; NULL: all is well
+ */
+const char *icpt_why(const struct icpt *s);
+
+#endif
