@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* host/net/dgram.c - see dgram.h */
+#include <errno.h>
+#include <sys/socket.h>
+
+#include "host/net/dgram.h"
+#include "host/net/ends.h"
+#include "host/net/icmp.h"
+#include "host/net/limits.h"
+#include "host/net/sock.h"
+
+struct out dgram_out(const struct dgram *d, uint8_t proto)
+{
+	return (struct out){ .src = d->f.key.peer,
+			     .dst = *ends_guest(&d->f.key.peer),
+			     .proto = proto };
+}
+
+static struct dgram *dgram_of(struct flow *f)
+{
+	return container_of(f, struct dgram, f);
+}
+
+static void on_event(struct flow *f, uint32_t events)
+{
+	(void)events;
+	flow_ready(f);
+}
+
+static void tell_error(struct dgram *d, int err)
+{
+	struct icmp_quote q = icmp_quote_flow(&d->f.key);
+
+	icmp_error(d->f.net, &q, icmp_why(err));
+}
+
+/*
+ * Datagrams come in the scratch buffer and are copied to where they are sent
+ * from: how long each is, is known only then.
+ */
+static bool turn(struct flow *f)
+{
+	struct dgram *d = dgram_of(f);
+	struct net *n = f->net;
+
+	for (unsigned int i = 0; i < UDP_TURN; i++) {
+		ssize_t len;
+
+		if (link_room(&n->link) < 2 * NET_FRAME_MAX)
+			return true;
+		len = recv(f->fd, n->scratch + d->ops->head,
+			   NET_SCRATCH - d->ops->head, MSG_DONTWAIT);
+		if (len < 0 && errno == EAGAIN)
+			return false;
+		if (len < 0) {
+			tell_error(d, -errno);
+			continue;
+		}
+		d->heard = true;
+		d->used_ns = net_now(n);
+		d->ops->deliver(d, n->scratch, d->ops->head + (size_t)len);
+	}
+	return true;
+}
+
+static void free_dgram(struct flow *f)
+{
+	free(dgram_of(f));
+}
+
+static const struct flow_ops flow_ops = {
+	.event = on_event,
+	.turn = turn,
+	.free = free_dgram,
+};
+
+/* Set anew only when it fires, not at each datagram. */
+static void on_timer(struct loop_timer *t)
+{
+	struct flow *f = container_of(t, struct flow, timer);
+	struct dgram *d = dgram_of(f);
+	uint64_t may = d->heard ? d->ops->idle_ns : d->ops->unheard_ns;
+	uint64_t idle = loop_now_ns() - d->used_ns;
+
+	if (idle >= may)
+		flow_end(f);
+	else
+		loop_timer_set(f->net->loop, t, may - idle, on_timer);
+}
+
+static void make_room(struct net *n, const struct dgram_ops *ops,
+		      enum net_proto proto)
+{
+	if (n->flows.n[proto] < ops->max)
+		return;
+	n->stats.evicted++;
+	flow_end(flow_first(&n->flows, proto));
+}
+
+static int start(struct net *n, const struct dgram_ops *ops,
+		 const struct flow_key *key, struct dgram **ret)
+{
+	struct verdict v = net_judge(n, key, NULL);
+	auto_fd int fd = -1;
+	struct dgram *d;
+	int r;
+
+	if (v.how != JUDGE_ALLOW)
+		return -EACCES;
+	make_room(n, ops, (enum net_proto)key->proto);
+	fd = sock_connect(key);
+	if (fd < 0)
+		return fd;
+	d = calloc(1, sizeof(*d));
+	if (!d)
+		return -ENOMEM;
+	d->f.ops = &flow_ops;
+	d->f.key = *key;
+	d->f.rule = v.rule;
+	d->ops = ops;
+	flow_add(n, &d->f);
+	r = flow_watch(&d->f, fd, EPOLLIN | EPOLLET);
+	if (r < 0) {
+		flow_end(&d->f);
+		return r;
+	}
+	(void)take_fd(&fd);
+	d->used_ns = net_now(n);
+	loop_timer_set(n->loop, &d->f.timer, ops->unheard_ns, on_timer);
+	*ret = d;
+	return 0;
+}
+
+/* An error of an earlier datagram is told here first, and is not this one's. */
+static void send_on(struct dgram *d, const void *buf, size_t len)
+{
+	for (int i = 0; i < 2; i++) {
+		int r = send(d->f.fd, buf, len, MSG_DONTWAIT | MSG_NOSIGNAL) < 0
+				? -errno
+				: 0;
+
+		if (r == 0 || r == -EAGAIN || r == -ENOBUFS)
+			return;
+		tell_error(d, r);
+		if (r != -ECONNREFUSED)
+			return;
+	}
+}
+
+void dgram_send(struct net *n, const struct dgram_ops *ops,
+		const struct flow_key *key, const struct icmp_quote *q,
+		const void *buf, size_t len)
+{
+	struct flow *f = flow_find(&n->flows, key);
+	struct dgram *d = f ? dgram_of(f) : NULL;
+	int r;
+
+	if (!d) {
+		r = start(n, ops, key, &d);
+		if (r < 0) {
+			icmp_error(n, q, icmp_why(r));
+			return;
+		}
+		if (key->proto == NET_UDP)
+			n->stats.udp_opened++;
+		else
+			n->stats.ping_opened++;
+	}
+	flow_used(&d->f);
+	d->used_ns = net_now(n);
+	send_on(d, buf, len);
+}

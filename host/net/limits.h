@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * host/net/limits.h - what one guest can take of the host's network, at most
+ *
+ * All in one place, since they are to be read together: memory is about
+ * NET_TCP_MAX * 400 bytes of ours and the kernel's socket buffers (bounded by
+ * net.ipv4.tcp_rmem and tcp_wmem), descriptors are NET_FDS_MAX.
+ */
+#ifndef HUTCH_HOST_NET_LIMITS_H
+#define HUTCH_HOST_NET_LIMITS_H
+
+#include <stddef.h>
+
+/* Flows of each kind. One too many TCP is refused; of the others, and of TCP
+ * that is not open yet, the oldest goes. */
+#define NET_TCP_MAX  4096u
+#define NET_HALF_MAX 256u /* of them: SYN seen, not open on both sides */
+#define NET_UDP_MAX  1024u
+#define NET_PING_MAX 64u
+#define NET_LOOK_MAX 128u /* of them: bytes held until they were judged */
+
+/* Descriptors: a socket for each flow, and the few that are always open. */
+#define NET_FDS_OTHER 64u
+#define NET_FDS_MAX   (NET_TCP_MAX + NET_UDP_MAX + NET_PING_MAX + NET_FDS_OTHER)
+
+/* The link. */
+#define NET_MTU_MIN    1280u
+#define NET_MTU_MAX    65520u
+#define NET_FRAME_MAX  ((size_t)65535 + 14 + 12)
+#define LINK_IN_MAX    (256u << 10)
+#define LINK_OUT_MAX   (768u << 10)
+#define LINK_OUT_SPARE (64u << 10) /* kept for answers when data fills it */
+
+/* Reassembly. */
+#define FRAG_DATAGRAMS_MAX 8u
+#define FRAG_PIECES_MAX    64u /* of one datagram: 64 KiB in 1280s, and some */
+#define FRAG_TIMEOUT_NS    (5ull * 1000000000)
+#define IP6_EXT_MAX        8u
+
+/* TCP. */
+#define TCP_INFLIGHT_MAX   (1u << 20) /* bytes that the guest has not acked */
+#define TCP_WINDOW_MAX     (4u << 20)
+#define TCP_WSCALE         7u
+#define TCP_MSS_MIN        128u
+#define TCP_MSS_DEFAULT    536u
+#define TCP_RETRY_NS       (1ull * 1000000000) /* doubled each time */
+#define TCP_RETRIES_MAX    12u
+#define TCP_HALF_RETRIES   5u
+#define TCP_CONNECT_NS     (130ull * 1000000000)
+#define TCP_LOOK_NS        (10ull * 1000000000)
+#define TCP_LOOK_BYTES_MAX (64u << 10)
+#define TCP_TURN_BYTES     (256u << 10) /* of one flow before the next has one */
+
+/* Datagrams. */
+#define UDP_IDLE_NS     (180ull * 1000000000)
+#define UDP_UNHEARD_NS  (30ull * 1000000000)
+#define UDP_TURN        32u /* datagrams of one flow before the next has one */
+#define UDP_PAYLOAD_MAX 65527u
+#define PING_IDLE_NS    (30ull * 1000000000)
+
+#endif

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * host/net/net.h - the network of one guest: frames here, host sockets there
+ *
+ * Works on what the loop hands it and keeps nothing that it need not: the
+ * bytes of a TCP connection lie in the socket buffers of the host's kernel
+ * until the guest has acknowledged them (tcp.h). A batch of events goes like
+ * this:
+ *
+ *	frames of the guest, events of sockets	note what is to be done
+ *	net's own deferred call, when they are over:
+ *		turns	flows with something for the guest get turns, as long
+ *			as the link has room
+ *		settle	acknowledgements that no data carried
+ *		flush	one send(2) for all of it
+ *
+ * Context: one thread, the loop's.
+ */
+#ifndef HUTCH_HOST_NET_NET_H
+#define HUTCH_HOST_NET_NET_H
+
+#include "host/net/flow.h"
+#include "host/net/frag.h"
+#include "host/net/link.h"
+#include "host/net/packet.h"
+
+#define NET_SCRATCH 65535u
+
+/**
+ * struct net_config - What a network is made of
+ * @mtu:	NET_MTU_MIN to NET_MTU_MAX
+ * @no_peek_off: Do as on a kernel without SO_PEEK_OFF for TCP (before 6.9)
+ * @judge:	Asked about each new flow to somebody outside
+ * @denied:	It was denied; for counting and telling
+ * @intercept:	Of a flow with JUDGE_INTERCEPT: take @fd, one end of a stream
+ *		socket, on which you are the peer, and 0; or -errno. May be NULL:
+ *		such flows are denied
+ * @over:	The link has ended, by -errno or 0; no call of net's follows
+ * @arg:	For these
+ */
+struct net_config {
+	uint32_t mtu;
+	bool no_peek_off;
+	struct verdict (*judge)(void *arg, const struct attempt *a);
+	void (*denied)(void *arg, const struct attempt *a,
+		       const struct verdict *v);
+	int (*intercept)(void *arg, const struct attempt *a,
+			 const struct verdict *v, int fd);
+	void (*over)(void *arg, int r);
+	void *arg;
+};
+
+/**
+ * struct net_stats - Counted since the start
+ * @bad_frames:	Dropped since they were not what they said
+ * @spoofed:	Dropped since their sender was not the guest
+ * @unserved:	Dropped since nobody here speaks that: multicast and the like
+ * @refused:	Flows that a limit did not let be
+ * @evicted:	Flows that went since a newer one wanted to be
+ */
+struct net_stats {
+	uint64_t frames_in;
+	uint64_t frames_out;
+	uint64_t bad_frames;
+	uint64_t spoofed;
+	uint64_t unserved;
+	uint64_t fragments;
+	uint64_t tcp_opened;
+	uint64_t udp_opened;
+	uint64_t ping_opened;
+	uint64_t denied;
+	uint64_t refused;
+	uint64_t evicted;
+	uint64_t retransmits;
+};
+
+/** struct net - See the head of this file */
+struct net {
+	struct loop *loop;
+	struct link link;
+	struct net_config cfg;
+	struct net_stats stats;
+	struct flows flows;
+	struct frags frags;
+	struct siphash_key isn_key;
+	struct loop_defer batch;
+	uint64_t now_ns;  /* of this batch; 0 if not asked for yet */
+	struct list half; /* TCP that is not open yet, oldest first */
+	unsigned int n_half;
+	unsigned int tcp_max; /* NET_TCP_MAX, or what descriptors allow */
+	unsigned int n_look;  /* TCP that is being looked at */
+	bool peek_off;
+	uint8_t *scratch; /* NET_SCRATCH bytes, for what is being composed */
+	uint16_t ip4_id;
+	uint32_t ip6_id;
+};
+
+/**
+ * net_open() - Begin to serve a guest
+ * @fd:		The link; the network's from now on
+ *
+ * Return: 0, or -errno with a sentence, and @fd is still the caller's
+ */
+MUST_CHECK int net_open(struct net *n, struct loop *loop, int fd,
+			const struct net_config *cfg, struct err *e);
+
+/** net_close() - End all of it; takes a half-made and a closed one too */
+void net_close(struct net *n);
+
+/** net_wake() - Something happened: do what is due at the end of the batch */
+void net_wake(struct net *n);
+
+/** net_now() - CLOCK_MONOTONIC, asked once a batch */
+uint64_t net_now(struct net *n);
+
+/** net_judge() - Ask the policy, and tell of a denial */
+struct verdict net_judge(struct net *n, const struct flow_key *key,
+			 const char *sni);
+
+/** net_frame() - A frame of the guest's, from its vnet header on */
+void net_frame(struct net *n, const uint8_t *frame, size_t len);
+
+#endif

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* host/net/tcp_in.c - from the guest to the host's socket: see tcp.h */
+#include <errno.h>
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+#include "host/net/limits.h"
+#include "host/net/tcp.h"
+
+/*
+ * The kernel counts what a buffer costs, not what is in it: so a part of it is
+ * never promised. A socket is writable to epoll when a third of it is free,
+ * which leaves more than LOW_PART: who is below that waits for an event that
+ * has not been already.
+ */
+#define PROMISED(sndbuf) ((sndbuf) / 4 * 3)
+#define LOW_PART         16u
+
+static void ask_room(struct tcp *c)
+{
+	socklen_t len = sizeof(int);
+	uint32_t promised, queued;
+	int sndbuf = 0, out = 0;
+
+	if (getsockopt(c->f.fd, SOL_SOCKET, SO_SNDBUF, &sndbuf, &len) < 0 ||
+	    ioctl(c->f.fd, SIOCOUTQ, &out) < 0)
+		return;
+	promised = PROMISED((uint32_t)MAX(sndbuf, 0));
+	queued = (uint32_t)MAX(out, 0);
+	c->room = queued < promised ? promised - queued : 0;
+	c->room = MIN(c->room, TCP_WINDOW_MAX);
+	c->room_low = MIN(promised, TCP_WINDOW_MAX) / 2;
+	if (c->room < (uint32_t)sndbuf / LOW_PART && !c->want_out) {
+		c->want_out = true;
+		loop_mod(&c->f.io, c->f.io.events | EPOLLOUT);
+	}
+}
+
+/* The socket is asked only when half of what it said last is used up. */
+uint32_t tcp_in_window(struct tcp *c)
+{
+	uint32_t told = c->rcv_edge - c->rcv_nxt;
+
+	if (c->f.fd < 0)
+		return 0;
+	if (c->room <= c->room_low && !c->want_out)
+		ask_room(c);
+	/* A window is never taken back: RFC 9293, 3.8.6.2.1. */
+	return MAX(c->room, told);
+}
+
+void tcp_in_writable(struct tcp *c)
+{
+	uint32_t had = c->rcv_edge - c->rcv_nxt;
+
+	c->want_out = false;
+	loop_mod(&c->f.io, c->f.io.events & ~(uint32_t)EPOLLOUT);
+	ask_room(c);
+	if (c->state != TCP_OPEN || c->room <= had)
+		return;
+	c->ack_now = true;
+	flow_settle(&c->f);
+}
+
+/* What has come already is passed over. Return: whether there is a gap */
+static bool trim(struct tcp *c, struct tcp_seg *s)
+{
+	uint32_t old = c->rcv_nxt - s->seq;
+
+	if (seq_lt(c->rcv_nxt, s->seq))
+		return true;
+	if (old > s->len) {
+		/* All of it, and its FIN too: or somebody asks if we live. */
+		s->flags &= (uint8_t)~TCP_FIN;
+		old = (uint32_t)s->len;
+		c->ack_now = true;
+	}
+	s->seq += old;
+	s->data += old;
+	s->len -= old;
+	if (old)
+		c->ack_now = true;
+	return false;
+}
+
+/* Return: bytes that the socket took, or -errno */
+static ssize_t put(struct tcp *c, const struct tcp_seg *s)
+{
+	ssize_t n = send(c->f.fd, s->data, s->len, MSG_DONTWAIT | MSG_NOSIGNAL);
+
+	if (n < 0 && errno == EAGAIN)
+		n = 0;
+	if (n < 0)
+		return -errno;
+	c->room -= MIN((uint32_t)n, c->room);
+	/* It has said what it has room for, by taking less. */
+	if ((size_t)n < s->len)
+		c->room = 0;
+	return n;
+}
+
+static void take_fin(struct tcp *c)
+{
+	c->fin_in = true;
+	c->rcv_nxt++;
+	c->ack_now = true;
+	(void)shutdown(c->f.fd, SHUT_WR);
+}
+
+static void take(struct tcp *c, struct tcp_seg *s)
+{
+	ssize_t n = 0;
+
+	if (trim(c, s)) {
+		c->ack_now = true;
+		return;
+	}
+	/* After its end there is nothing, whatever it says. */
+	if (c->fin_in)
+		return;
+	if (s->len)
+		n = put(c, s);
+	if (n < 0) {
+		tcp_reset(c);
+		return;
+	}
+	c->rcv_nxt += (uint32_t)n;
+	c->ack_now |= s->len > 0;
+	if ((s->flags & TCP_FIN) && (size_t)n == s->len)
+		take_fin(c);
+}
+
+void tcp_in(struct tcp *c, const struct tcp_seg *seg)
+{
+	struct tcp_seg s = *seg;
+
+	if (!tcp_out_ack(c, &s)) {
+		c->ack_now = true;
+		flow_settle(&c->f);
+		return;
+	}
+	if (s.len || (s.flags & TCP_FIN) || s.seq != c->rcv_nxt)
+		take(c, &s);
+	flow_settle(&c->f);
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* host/net/tcp_open.c - how a connection begins: see tcp.h */
+#include <errno.h>
+
+#include "host/net/ends.h"
+#include "host/net/icmp.h"
+#include "host/net/limits.h"
+#include "host/net/sock.h"
+#include "host/net/tcp.h"
+
+#define WATCH (EPOLLIN | EPOLLRDHUP | EPOLLET)
+
+/*
+ * RFC 6528: a clock, so that a port that is used again does not meet its past,
+ * and a secret, so that nobody guesses.
+ */
+static uint32_t initial_seq(struct net *n, const struct flow_key *key)
+{
+	uint64_t hash = siphash(&n->isn_key, key, sizeof(*key));
+
+	return (uint32_t)hash + (uint32_t)(net_now(n) / 4096);
+}
+
+static void on_event(struct flow *f, uint32_t events)
+{
+	struct tcp *c = tcp_of(f);
+
+	if (c->state != TCP_CONNECTING)
+		tcp_event(c, events);
+	else if (events & (EPOLLOUT | EPOLLERR | EPOLLHUP))
+		tcp_connected(c);
+}
+
+/* The batch is over: what no data carried goes by itself. */
+static void settle(struct flow *f)
+{
+	struct tcp *c = tcp_of(f);
+
+	tcp_out_drop(c);
+	if (c->ack_now)
+		tcp_seg_send(c, TCP_ACK, c->snd_nxt);
+	/* Both have ended, and the guest knows it. */
+	if (c->fin_in && tcp_fin_acked(c))
+		tcp_close(c);
+}
+
+static void free_tcp(struct flow *f)
+{
+	free(tcp_of(f));
+}
+
+static const struct flow_ops ops = {
+	.event = on_event,
+	.turn = tcp_out_turn,
+	.settle = settle,
+	.free = free_tcp,
+};
+
+static struct tcp *new_tcp(struct net *n, const struct flow_key *key,
+			   const struct tcp_seg *s)
+{
+	const uint32_t heads = sizeof(struct tcp_hdr) +
+			       (addr_is_v4(&key->peer) ? 20u : 40u);
+	struct tcp *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return NULL;
+	c->f.ops = &ops;
+	c->f.key = *key;
+	c->f.rule = -1;
+	list_init(&c->half);
+	c->is_tcp = true;
+	c->peek_at = UINT32_MAX;
+	c->mss = (uint16_t)MIN(MAX(s->mss, TCP_MSS_MIN), n->cfg.mtu - heads);
+	c->guest_ws = s->ws < 0 ? 0 : (uint8_t)s->ws;
+	c->our_ws = s->ws < 0 ? 0 : TCP_WSCALE;
+	c->rcv_nxt = s->seq + 1;
+	c->rcv_edge = c->rcv_nxt;
+	c->snd_una = initial_seq(n, key);
+	c->snd_nxt = c->snd_una;
+	c->snd_max = c->snd_una;
+	c->snd_wnd = s->window;
+	c->since_ns = net_now(n);
+	flow_add(n, &c->f);
+	list_add_tail(&n->half, &c->half);
+	n->n_half++;
+	return c;
+}
+
+/* Whoever floods us with SYNs loses the oldest of them, and nothing else. */
+static int make_room(struct net *n)
+{
+	if (n->flows.n[NET_TCP] >= n->tcp_max) {
+		n->stats.refused++;
+		return -EMFILE;
+	}
+	if (n->n_half >= NET_HALF_MAX) {
+		n->stats.evicted++;
+		tcp_reset(list_entry(n->half.next, struct tcp, half));
+	}
+	return 0;
+}
+
+/* Refused by somebody who is there, or is there nobody? */
+static void tell_failure(struct net *n, const struct packet *p,
+			 const struct tcp_seg *s, int err)
+{
+	struct icmp_quote q = icmp_quote(p);
+	enum icmp_why why = icmp_why(err);
+
+	if (why == ICMP_WHY_NET || why == ICMP_WHY_HOST)
+		icmp_error(n, &q, why);
+	else
+		tcp_seg_refuse(n, p, s);
+}
+
+void tcp_open(struct net *n, const struct packet *p, const struct tcp_seg *s)
+{
+	const struct flow_key key = { .peer = p->dst,
+				      .peer_port = s->dport,
+				      .guest_port = s->sport,
+				      .proto = NET_TCP };
+	struct verdict v;
+	auto_fd int fd = -1;
+	struct tcp *c;
+
+	if (ends_is_gateway(&p->dst)) {
+		tcp_seg_refuse(n, p, s);
+		return;
+	}
+	v = net_judge(n, &key, NULL);
+	if (v.how != JUDGE_ALLOW || make_room(n) < 0) {
+		tcp_seg_refuse(n, p, s);
+		return;
+	}
+	fd = sock_connect(&key);
+	if (fd < 0) {
+		tell_failure(n, p, s, fd);
+		return;
+	}
+	c = new_tcp(n, &key, s);
+	if (!c || flow_watch(&c->f, fd, WATCH | EPOLLOUT) < 0) {
+		tcp_seg_refuse(n, p, s);
+		if (c)
+			tcp_close(c);
+		return;
+	}
+	(void)take_fd(&fd);
+	c->f.rule = v.rule;
+	tcp_time(c);
+}
+
+/* The first bytes of the SYN that was, for an ICMP error that quotes it. */
+static void tell_unreachable(struct tcp *c, enum icmp_why why)
+{
+	const struct tcp_hdr h = {
+		.sport = be16_put(c->f.key.guest_port),
+		.dport = be16_put(c->f.key.peer_port),
+		.seq = be32_put(c->rcv_nxt - 1),
+	};
+	const struct packet p = { .dst = c->f.key.peer,
+				  .proto = IP_TCP,
+				  .l4 = (const void *)&h,
+				  .l4_len = sizeof(h) };
+	struct icmp_quote q = icmp_quote(&p);
+
+	icmp_error(c->f.net, &q, why);
+}
+
+static void failed(struct tcp *c, int err)
+{
+	enum icmp_why why = icmp_why(err);
+
+	if (why == ICMP_WHY_NET || why == ICMP_WHY_HOST)
+		tell_unreachable(c, why);
+	else
+		tcp_seg_send(c, TCP_RST | TCP_ACK, 0);
+	tcp_close(c);
+}
+
+void tcp_connected(struct tcp *c)
+{
+	int r = sock_error(c->f.fd);
+
+	if (r < 0) {
+		failed(c, r);
+		return;
+	}
+	c->state = TCP_ANSWERED;
+	loop_mod(&c->f.io, WATCH);
+	tcp_seg_send(c, TCP_SYN | TCP_ACK, c->snd_una);
+	c->snd_nxt = c->snd_una + 1;
+	c->snd_max = c->snd_nxt;
+	c->base = c->snd_nxt;
+	c->tries = 0;
+	c->since_ns = net_now(c->f.net);
+	loop_timer_cancel(&c->f.timer);
+	tcp_time(c);
+}
+
+void tcp_opened(struct tcp *c)
+{
+	struct net *n = c->f.net;
+
+	c->state = TCP_OPEN;
+	list_del(&c->half);
+	n->n_half--;
+	n->stats.tcp_opened++;
+	c->snd_una = c->snd_nxt;
+	c->tries = 0;
+	c->more = true;
+	flow_ready(&c->f);
+}
