@@ -68,7 +68,15 @@ static void free_dgram(struct flow *f)
 	free(dgram_of(f));
 }
 
+static bool may_look(struct flow *f)
+{
+	(void)f;
+	return false;
+}
+
 static const struct flow_ops flow_ops = {
+	.may_look = may_look,
+	.refuse = flow_end,
 	.event = on_event,
 	.turn = turn,
 	.free = free_dgram,
@@ -100,7 +108,7 @@ static void make_room(struct net *n, const struct dgram_ops *ops,
 static int start(struct net *n, const struct dgram_ops *ops,
 		 const struct flow_key *key, struct dgram **ret)
 {
-	struct verdict v = net_judge(n, key, NULL);
+	struct verdict v = net_judge_key(n, key);
 	auto_fd int fd = -1;
 	struct dgram *d;
 	int r;
@@ -116,10 +124,10 @@ static int start(struct net *n, const struct dgram_ops *ops,
 		return -ENOMEM;
 	d->f.ops = &flow_ops;
 	d->f.key = *key;
-	d->f.rule = v.rule;
 	d->ops = ops;
 	flow_add(n, &d->f);
-	r = flow_watch(&d->f, fd, EPOLLIN | EPOLLET);
+	r = flow_judged(&d->f, &v);
+	r = r < 0 ? r : flow_watch(&d->f, fd, EPOLLIN | EPOLLET);
 	if (r < 0) {
 		flow_end(&d->f);
 		return r;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* host/net/flow.c - see flow.h */
+#include <errno.h>
 #include <string.h>
 
 #include "host/net/flow.h"
@@ -51,6 +52,7 @@ void flow_add(struct net *net, struct flow *f)
 
 	f->net = net;
 	f->fd = -1;
+	f->rule = -1;
 	list_init(&f->ready);
 	list_init(&f->settle);
 	list_add_tail(bucket_of(fs, &f->key), &f->hash);
@@ -98,11 +100,44 @@ void flow_settle(struct flow *f)
 	net_wake(f->net);
 }
 
+int flow_judged(struct flow *f, const struct verdict *v)
+{
+	char *name = v->name ? strdup(v->name) : NULL;
+
+	if (v->name && !name)
+		return -ENOMEM;
+	free(f->name);
+	f->name = name;
+	f->rule = v->rule;
+	return 0;
+}
+
+struct attempt flow_attempt(const struct flow *f)
+{
+	struct attempt a = {
+		.proto = (enum net_proto)f->key.proto,
+		.dst = f->key.peer,
+		.port = f->key.peer_port,
+		.plain = f->seen == FLOW_PLAIN,
+		.known = f->name,
+	};
+
+	if (f->seen == FLOW_PLAIN)
+		a.sni = "";
+	else if (f->seen == FLOW_TLS)
+		a.sni = f->name ? f->name : "";
+	return a;
+}
+
+static void free_flow(struct flow *f)
+{
+	free(take_ptr(&f->name));
+	f->ops->free(f);
+}
+
 static void on_end_of_batch(struct loop_defer *d)
 {
-	struct flow *f = container_of(d, struct flow, defer);
-
-	f->ops->free(f);
+	free_flow(container_of(d, struct flow, defer));
 }
 
 static void detach(struct flow *f)
@@ -135,7 +170,7 @@ void flows_done(struct flows *fs)
 				list_entry(fs->all[i].next, struct flow, kind);
 
 			detach(f);
-			f->ops->free(f);
+			free_flow(f);
 		}
 	}
 }

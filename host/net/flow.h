@@ -34,13 +34,24 @@ _Static_assert(sizeof(struct flow_key) == 24, "hashed as it lies, no holes");
  * @event:	Its descriptor has something, EPOLLIN and so on
  * @turn:	It may send to the guest. Return: whether it has more to send
  * @settle:	It asked for it by flow_settle(): the batch of events is over
- * @free:	Let go of what is the kind's own; the flow goes after that
+ * @may_look:	Whether none of its bytes has gone out, and they are looked at
+ * @refuse:	It is not allowed any more: end it, and say so
+ * @free:	Let go of all that is the kind's own, the flow with it
  */
 struct flow_ops {
 	void (*event)(struct flow *f, uint32_t events);
 	bool (*turn)(struct flow *f);
 	void (*settle)(struct flow *f);
+	bool (*may_look)(struct flow *f);
+	void (*refuse)(struct flow *f);
 	void (*free)(struct flow *f);
+};
+
+/** enum flow_seen - What somebody who looked at the first bytes has seen */
+enum flow_seen {
+	FLOW_UNSEEN,
+	FLOW_PLAIN, /* no TLS */
+	FLOW_TLS    /* for the flow's name, or none */
 };
 
 /**
@@ -50,6 +61,8 @@ struct flow_ops {
  * @ready:	In the list of those who have something for the guest, or not
  * @settle:	In the list of those who want to be settled, or not
  * @io:		Of @fd, which is the flow's; -1 if it has none (yet)
+ * @name:	By which it was judged; NULL: by its address alone
+ * @seen:	What is known of the first bytes, of TCP
  * @rule:	By which it was allowed, -1 if by none
  * @dead:	Ended; its memory goes at the end of the batch
  */
@@ -65,6 +78,8 @@ struct flow {
 	struct loop_timer timer;
 	struct loop_defer defer;
 	int fd;
+	char *name;
+	enum flow_seen seen;
 	int rule;
 	bool dead;
 };
@@ -105,6 +120,12 @@ void flow_add(struct net *net, struct flow *f);
  * Return: 0 or -errno, and @fd is still the caller's
  */
 MUST_CHECK int flow_watch(struct flow *f, int fd, uint32_t events);
+
+/** flow_judged() - Remember what it was allowed by. Return: 0 or -ENOMEM */
+MUST_CHECK int flow_judged(struct flow *f, const struct verdict *v);
+
+/** flow_attempt() - What is to be judged, of a flow; borrows from it */
+struct attempt flow_attempt(const struct flow *f);
 
 /** flow_used() - It was used just now */
 void flow_used(struct flow *f);

@@ -20,7 +20,7 @@
 #define NET_LOOK_MAX 128u /* of them: bytes held until they were judged */
 
 /* Descriptors: a socket for each flow, and the few that are always open. */
-#define NET_FDS_OTHER 64u
+#define NET_FDS_OTHER 256u /* DNS has up to 160 */
 #define NET_FDS_MAX   (NET_TCP_MAX + NET_UDP_MAX + NET_PING_MAX + NET_FDS_OTHER)
 
 /* The link. */
@@ -50,6 +50,15 @@
 #define TCP_LOOK_NS        (10ull * 1000000000)
 #define TCP_LOOK_BYTES_MAX (64u << 10)
 #define TCP_TURN_BYTES     (256u << 10) /* of one flow before the next has one */
+
+/* DNS: questions under way, of all that the guest asks. */
+#define NET_DNS_PORT      53u
+#define DNS_ASKS_MAX      128u
+#define DNS_STREAMS_MAX   16u
+#define DNS_RESOLVERS_MAX 4u
+#define DNS_ROUNDS        2u
+#define DNS_WAIT_NS       (2ull * 1000000000)
+#define DNS_STREAM_NS     (10ull * 1000000000)
 
 /* Datagrams. */
 #define UDP_IDLE_NS     (180ull * 1000000000)

@@ -24,16 +24,9 @@ uint64_t net_now(struct net *n)
 	return n->now_ns;
 }
 
-struct verdict net_judge(struct net *n, const struct flow_key *key,
-			 const char *sni)
+struct verdict net_judge(struct net *n, const struct attempt *a)
 {
-	const struct attempt a = {
-		.proto = (enum net_proto)key->proto,
-		.dst = key->peer,
-		.port = key->peer_port,
-		.sni = sni,
-	};
-	struct verdict v = n->cfg.judge(n->cfg.arg, &a);
+	struct verdict v = n->cfg.judge(n->cfg.arg, a);
 
 	/* Nobody there to take it: closed, never open. */
 	if (v.how == JUDGE_INTERCEPT && !n->cfg.intercept) {
@@ -42,9 +35,46 @@ struct verdict net_judge(struct net *n, const struct flow_key *key,
 	}
 	if (v.how == JUDGE_DENY) {
 		n->stats.denied++;
-		n->cfg.denied(n->cfg.arg, &a, &v);
+		n->cfg.denied(n->cfg.arg, a, &v);
 	}
 	return v;
+}
+
+struct verdict net_judge_key(struct net *n, const struct flow_key *key)
+{
+	const struct attempt a = {
+		.proto = (enum net_proto)key->proto,
+		.dst = key->peer,
+		.port = key->peer_port,
+	};
+
+	return net_judge(n, &a);
+}
+
+static void judge_again(struct net *n, struct flow *f)
+{
+	struct attempt a = flow_attempt(f);
+	struct verdict v;
+
+	/* The gateway's own: DNS, which judges each question. */
+	if (ends_is_gateway(&f->key.peer))
+		return;
+	v = net_judge(n, &a);
+	if (v.how == JUDGE_LOOK && f->ops->may_look(f))
+		return;
+	if (v.how != JUDGE_ALLOW || flow_judged(f, &v) < 0)
+		f->ops->refuse(f);
+}
+
+void net_judge_all(struct net *n)
+{
+	for (size_t i = 0; i < ARRAY_LEN(n->flows.all); i++) {
+		struct list *p, *next;
+
+		list_for_each_safe (p, next, &n->flows.all[i])
+			judge_again(n, list_entry(p, struct flow, kind));
+	}
+	net_wake(n);
 }
 
 /* ---- Frames ---- */
@@ -250,7 +280,8 @@ int net_open(struct net *n, struct loop *loop, int fd,
 	n->cfg = *cfg;
 	flows_init(&n->flows);
 	list_init(&n->half);
-	n->tcp_max = NET_TCP_MAX;
+	n->tcp_max = cfg->tcp_max ? MIN(cfg->tcp_max, NET_TCP_MAX)
+				  : NET_TCP_MAX;
 	if (cfg->mtu < NET_MTU_MIN || cfg->mtu > NET_MTU_MAX)
 		return err_set(e, -EINVAL, "an MTU of %u is not in %u to %u",
 			       cfg->mtu, NET_MTU_MIN, NET_MTU_MAX);

@@ -29,23 +29,31 @@
 /**
  * struct net_config - What a network is made of
  * @mtu:	NET_MTU_MIN to NET_MTU_MAX
+ * @tcp_max:	Connections, NET_TCP_MAX at most; 0: so many
  * @no_peek_off: Do as on a kernel without SO_PEEK_OFF for TCP (before 6.9)
  * @judge:	Asked about each new flow to somebody outside
  * @denied:	It was denied; for counting and telling
  * @intercept:	Of a flow with JUDGE_INTERCEPT: take @fd, one end of a stream
  *		socket, on which you are the peer, and 0; or -errno. May be NULL:
  *		such flows are denied
+ * @dns:		A datagram of @len bytes for the gateway's port 53, to be
+ *		answered by udp_to_guest(). May be NULL: nobody listens there
+ * @dns_stream:	The same of TCP: take @fd, as of @intercept
  * @over:	The link has ended, by -errno or 0; no call of net's follows
  * @arg:	For these
  */
 struct net_config {
 	uint32_t mtu;
+	unsigned int tcp_max;
 	bool no_peek_off;
 	struct verdict (*judge)(void *arg, const struct attempt *a);
 	void (*denied)(void *arg, const struct attempt *a,
 		       const struct verdict *v);
 	int (*intercept)(void *arg, const struct attempt *a,
 			 const struct verdict *v, int fd);
+	void (*dns)(void *arg, const struct flow_key *key, const void *msg,
+		    size_t len);
+	int (*dns_stream)(void *arg, int fd);
 	void (*over)(void *arg, int r);
 	void *arg;
 };
@@ -114,8 +122,18 @@ void net_wake(struct net *n);
 uint64_t net_now(struct net *n);
 
 /** net_judge() - Ask the policy, and tell of a denial */
-struct verdict net_judge(struct net *n, const struct flow_key *key,
-			 const char *sni);
+struct verdict net_judge(struct net *n, const struct attempt *a);
+
+/** net_judge_key() - The same, of a flow that is to be */
+struct verdict net_judge_key(struct net *n, const struct flow_key *key);
+
+/**
+ * net_judge_all() - Judge all flows once more: the policy has changed
+ *
+ * Those that are not allowed any more end. So do those that the new policy wants
+ * looked at and nobody has: their first bytes are gone.
+ */
+void net_judge_all(struct net *n);
 
 /** net_frame() - A frame of the guest's, from its vnet header on */
 void net_frame(struct net *n, const uint8_t *frame, size_t len);

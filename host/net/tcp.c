@@ -11,6 +11,7 @@ void tcp_close(struct tcp *c)
 	if (c->state != TCP_OPEN)
 		c->f.net->n_half--;
 	list_del(&c->half);
+	tcp_look_drop(c);
 	flow_end(&c->f);
 }
 

@@ -28,6 +28,7 @@
  *	tcp_in.c	guest to host
  *	tcp_out.c	host to guest
  *	tcp_seg.c	headers
+ *	tcp_look.c	bytes that are judged before they go out
  *	tcp_time.c	what happens when nothing happens
  */
 #ifndef HUTCH_HOST_NET_TCP_H
@@ -59,6 +60,8 @@ enum tcp_state {
  * @guest_ws:	How far the guest's windows are shifted
  * @our_ws:	And ours
  * @mss:	The most data of a segment
+ * @must_look:	None of the guest's bytes may go out yet
+ * @look:	Those that have come, if there are any
  * @ack_now:	The guest is to hear from us
  * @more:	There may be something in the socket that was not sent
  * @rdhup:	The peer has ended its side: nothing more will come into it
@@ -88,6 +91,8 @@ struct tcp {
 	uint8_t guest_ws;
 	uint8_t our_ws;
 	bool is_tcp;
+	struct tcp_look *look;
+	bool must_look;
 	bool ack_now;
 	bool more;
 	bool rdhup;
@@ -195,6 +200,36 @@ uint32_t tcp_in_window(struct tcp *c);
 
 /** tcp_in_writable() - The socket takes more again: tell the guest */
 void tcp_in_writable(struct tcp *c);
+
+/** tcp_in_put() - Write to the socket. Return: bytes it took, or -errno */
+MUST_CHECK ssize_t tcp_in_put(struct tcp *c, const uint8_t *data, size_t len);
+
+/* ---- tcp_look.c ---- */
+
+/**
+ * tcp_look() - Take bytes of a connection with @must_look
+ *
+ * Held until hello_feed() knows what they are; then the connection is judged,
+ * and they go out or it ends.
+ *
+ * Return: bytes taken; -EACCES: denied; -EMFILE, -ENOMEM
+ */
+MUST_CHECK ssize_t tcp_look(struct tcp *c, const uint8_t *data, size_t len);
+
+/** tcp_look_end() - The guest has ended its side. Return: 0 or -EACCES */
+MUST_CHECK int tcp_look_end(struct tcp *c);
+
+/** tcp_look_flush() - The socket takes more: of what was held. 0 or -errno */
+MUST_CHECK int tcp_look_flush(struct tcp *c);
+
+/** tcp_look_room() - How much more may be held */
+uint32_t tcp_look_room(const struct tcp *c);
+
+/** tcp_look_late() - Whether it has taken too long */
+bool tcp_look_late(struct tcp *c);
+
+/** tcp_look_drop() - Forget what is held */
+void tcp_look_drop(struct tcp *c);
 
 /* ---- tcp_out.c ---- */
 

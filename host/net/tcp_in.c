@@ -17,6 +17,12 @@
 #define PROMISED(sndbuf) ((sndbuf) / 4 * 3)
 #define LOW_PART         16u
 
+static void await_room(struct tcp *c)
+{
+	c->want_out = true;
+	loop_mod(&c->f.io, c->f.io.events | EPOLLOUT);
+}
+
 static void ask_room(struct tcp *c)
 {
 	socklen_t len = sizeof(int);
@@ -31,10 +37,8 @@ static void ask_room(struct tcp *c)
 	c->room = queued < promised ? promised - queued : 0;
 	c->room = MIN(c->room, TCP_WINDOW_MAX);
 	c->room_low = MIN(promised, TCP_WINDOW_MAX) / 2;
-	if (c->room < (uint32_t)sndbuf / LOW_PART && !c->want_out) {
-		c->want_out = true;
-		loop_mod(&c->f.io, c->f.io.events | EPOLLOUT);
-	}
+	if (c->room < (uint32_t)sndbuf / LOW_PART)
+		await_room(c);
 }
 
 /* The socket is asked only when half of what it said last is used up. */
@@ -44,6 +48,8 @@ uint32_t tcp_in_window(struct tcp *c)
 
 	if (c->f.fd < 0)
 		return 0;
+	if (c->must_look)
+		return MAX(tcp_look_room(c), told);
 	if (c->room <= c->room_low && !c->want_out)
 		ask_room(c);
 	/* A window is never taken back: RFC 9293, 3.8.6.2.1. */
@@ -56,6 +62,10 @@ void tcp_in_writable(struct tcp *c)
 
 	c->want_out = false;
 	loop_mod(&c->f.io, c->f.io.events & ~(uint32_t)EPOLLOUT);
+	if (tcp_look_flush(c) < 0) {
+		tcp_reset(c);
+		return;
+	}
 	ask_room(c);
 	if (c->state != TCP_OPEN || c->room <= had)
 		return;
@@ -84,10 +94,9 @@ static bool trim(struct tcp *c, struct tcp_seg *s)
 	return false;
 }
 
-/* Return: bytes that the socket took, or -errno */
-static ssize_t put(struct tcp *c, const struct tcp_seg *s)
+ssize_t tcp_in_put(struct tcp *c, const uint8_t *data, size_t len)
 {
-	ssize_t n = send(c->f.fd, s->data, s->len, MSG_DONTWAIT | MSG_NOSIGNAL);
+	ssize_t n = send(c->f.fd, data, len, MSG_DONTWAIT | MSG_NOSIGNAL);
 
 	if (n < 0 && errno == EAGAIN)
 		n = 0;
@@ -95,8 +104,10 @@ static ssize_t put(struct tcp *c, const struct tcp_seg *s)
 		return -errno;
 	c->room -= MIN((uint32_t)n, c->room);
 	/* It has said what it has room for, by taking less. */
-	if ((size_t)n < s->len)
+	if ((size_t)n < len) {
 		c->room = 0;
+		await_room(c);
+	}
 	return n;
 }
 
@@ -120,14 +131,19 @@ static void take(struct tcp *c, struct tcp_seg *s)
 	if (c->fin_in)
 		return;
 	if (s->len)
-		n = put(c, s);
+		n = c->must_look || c->look ? tcp_look(c, s->data, s->len)
+					    : tcp_in_put(c, s->data, s->len);
 	if (n < 0) {
 		tcp_reset(c);
 		return;
 	}
 	c->rcv_nxt += (uint32_t)n;
 	c->ack_now |= s->len > 0;
-	if ((s->flags & TCP_FIN) && (size_t)n == s->len)
+	if (!(s->flags & TCP_FIN) || (size_t)n < s->len)
+		return;
+	if (tcp_look_end(c) < 0)
+		tcp_reset(c);
+	else if (!c->look)
 		take_fin(c);
 }
 

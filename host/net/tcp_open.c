@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* host/net/tcp_open.c - how a connection begins: see tcp.h */
 #include <errno.h>
+#include <sys/socket.h>
 
 #include "host/net/ends.h"
 #include "host/net/icmp.h"
@@ -44,12 +45,25 @@ static void settle(struct flow *f)
 		tcp_close(c);
 }
 
+static bool may_look(struct flow *f)
+{
+	return tcp_of(f)->must_look;
+}
+
+static void refuse(struct flow *f)
+{
+	tcp_reset(tcp_of(f));
+}
+
 static void free_tcp(struct flow *f)
 {
+	free(tcp_of(f)->look);
 	free(tcp_of(f));
 }
 
 static const struct flow_ops ops = {
+	.may_look = may_look,
+	.refuse = refuse,
 	.event = on_event,
 	.turn = tcp_out_turn,
 	.settle = settle,
@@ -67,7 +81,6 @@ static struct tcp *new_tcp(struct net *n, const struct flow_key *key,
 		return NULL;
 	c->f.ops = &ops;
 	c->f.key = *key;
-	c->f.rule = -1;
 	list_init(&c->half);
 	c->is_tcp = true;
 	c->peek_at = UINT32_MAX;
@@ -114,40 +127,88 @@ static void tell_failure(struct net *n, const struct packet *p,
 		tcp_seg_refuse(n, p, s);
 }
 
+/*
+ * A stream that ends here: the other end is for @v's interceptor, or, of the
+ * gateway, for DNS.
+ */
+static int stream_to_us(struct net *n, const struct flow_key *key,
+			const struct verdict *v)
+{
+	const struct attempt a = { .proto = NET_TCP,
+				   .dst = key->peer,
+				   .port = key->peer_port };
+	int sv[2], r;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0,
+		       sv) < 0)
+		return -errno;
+	if (ends_is_gateway(&key->peer))
+		r = n->cfg.dns_stream(n->cfg.arg, sv[1]);
+	else
+		r = n->cfg.intercept(n->cfg.arg, &a, v, sv[1]);
+	if (r < 0) {
+		(void)close(sv[0]);
+		(void)close(sv[1]);
+		return r;
+	}
+	return sv[0];
+}
+
+static struct verdict judge(struct net *n, const struct flow_key *key)
+{
+	struct verdict v = { .how = JUDGE_DENY, .rule = -1 };
+
+	if (!ends_is_gateway(&key->peer))
+		return net_judge_key(n, key);
+	/* Its own, about which no policy is asked. */
+	if (key->peer_port == NET_DNS_PORT && n->cfg.dns_stream)
+		v.how = JUDGE_INTERCEPT;
+	return v;
+}
+
+/* Return: 0, and @fd is the connection's; or -errno */
+static int start(struct net *n, const struct flow_key *key,
+		 const struct tcp_seg *s, const struct verdict *v, int fd)
+{
+	struct tcp *c = new_tcp(n, key, s);
+	int r;
+
+	if (!c)
+		return -ENOMEM;
+	c->must_look = v->how == JUDGE_LOOK;
+	c->is_tcp = v->how != JUDGE_INTERCEPT;
+	r = flow_judged(&c->f, v);
+	r = r < 0 ? r : flow_watch(&c->f, fd, WATCH | EPOLLOUT);
+	if (r < 0)
+		tcp_close(c);
+	else if (c->is_tcp)
+		tcp_time(c);
+	else
+		tcp_connected(c);
+	return r;
+}
+
 void tcp_open(struct net *n, const struct packet *p, const struct tcp_seg *s)
 {
 	const struct flow_key key = { .peer = p->dst,
 				      .peer_port = s->dport,
 				      .guest_port = s->sport,
 				      .proto = NET_TCP };
-	struct verdict v;
+	struct verdict v = judge(n, &key);
 	auto_fd int fd = -1;
-	struct tcp *c;
 
-	if (ends_is_gateway(&p->dst)) {
+	if (v.how == JUDGE_DENY || make_room(n) < 0) {
 		tcp_seg_refuse(n, p, s);
 		return;
 	}
-	v = net_judge(n, &key, NULL);
-	if (v.how != JUDGE_ALLOW || make_room(n) < 0) {
-		tcp_seg_refuse(n, p, s);
-		return;
-	}
-	fd = sock_connect(&key);
-	if (fd < 0) {
+	fd = v.how == JUDGE_INTERCEPT ? stream_to_us(n, &key, &v)
+				      : sock_connect(&key);
+	if (fd < 0)
 		tell_failure(n, p, s, fd);
-		return;
-	}
-	c = new_tcp(n, &key, s);
-	if (!c || flow_watch(&c->f, fd, WATCH | EPOLLOUT) < 0) {
+	else if (start(n, &key, s, &v, fd) < 0)
 		tcp_seg_refuse(n, p, s);
-		if (c)
-			tcp_close(c);
-		return;
-	}
-	(void)take_fd(&fd);
-	c->f.rule = v.rule;
-	tcp_time(c);
+	else
+		(void)take_fd(&fd);
 }
 
 /* The first bytes of the SYN that was, for an ICMP error that quotes it. */

@@ -14,10 +14,16 @@ static uint64_t patience(const struct tcp *c)
 	return TCP_RETRY_NS << MIN(c->tries, DOUBLINGS_MAX);
 }
 
-static bool is_waiting(const struct tcp *c)
+/* Of the guest's answer, that is. */
+static bool is_unanswered(const struct tcp *c)
 {
 	return c->state != TCP_OPEN || c->snd_una != c->snd_max ||
 	       (c->more && c->snd_wnd == 0);
+}
+
+static bool is_waiting(const struct tcp *c)
+{
+	return is_unanswered(c) || c->look;
 }
 
 static void again(struct tcp *c)
@@ -50,6 +56,14 @@ static void on_timer(struct loop_timer *t)
 
 	if (!is_waiting(c))
 		return;
+	if (tcp_look_late(c)) {
+		tcp_reset(c);
+		return;
+	}
+	if (!is_unanswered(c)) {
+		tcp_time(c);
+		return;
+	}
 	if (net_now(n) - c->since_ns >= patience(c))
 		again(c);
 	if (!c->f.dead)

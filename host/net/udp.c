@@ -63,7 +63,11 @@ void udp_input(struct net *n, const struct packet *p)
 				 .guest_port = be16_get(h->sport),
 				 .proto = NET_UDP };
 	if (ends_is_gateway(&p->dst)) {
-		icmp_error(n, &q, ICMP_WHY_PORT);
+		if (be16_get(h->dport) == NET_DNS_PORT && n->cfg.dns)
+			n->cfg.dns(n->cfg.arg, &key, p->l4 + sizeof(*h),
+				   len - sizeof(*h));
+		else
+			icmp_error(n, &q, ICMP_WHY_PORT);
 		return;
 	}
 	dgram_send(n, &ops, &key, &q, p->l4 + sizeof(*h), len - sizeof(*h));

@@ -21,7 +21,7 @@ import time
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import world  # noqa: E402
-from world import HOST4, HOST6  # noqa: E402
+from world import HOST4, HOST6, family  # noqa: E402
 
 LONG = bool(os.environ.get("HUTCH_LONG"))
 MIB = 1 << 20
@@ -38,10 +38,6 @@ def settles(is_so):
             return
         time.sleep(0.1)
     raise AssertionError("it never was so")
-
-
-def family(addr):
-    return socket.AF_INET6 if ":" in addr else socket.AF_INET
 
 
 def listen(addr, handler):
@@ -483,9 +479,7 @@ def tests(tap, only, guest):
 
 def main():
     wire, serve = sys.argv[1:3]
-    if os.getuid() != 0 or not os.path.exists("/dev/net/tun"):
-        why = "root" if os.getuid() else "/dev/net/tun"
-        print(f"1..0 # SKIP taps and namespaces: needs {why}")
+    if world.skip():
         return
     world.be_the_host()
 

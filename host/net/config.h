@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * host/net/config.h - what the keeper says on the control socket
+ *
+ * Each message is one JSON document of at most CONFIG_MAX bytes. Unknown keys
+ * are refused, so that what is misspelt is not taken for a default.
+ */
+#ifndef HUTCH_HOST_NET_CONFIG_H
+#define HUTCH_HOST_NET_CONFIG_H
+
+#include "host/net/limits.h"
+#include "host/net/policy/policy.h"
+
+#define CONFIG_MAX 65536u
+
+/** config_seed() - Hash keys of documents by chance, while files can be opened */
+void config_seed(void);
+
+/**
+ * struct config - The first message
+ * @policy:	One reference
+ * @resolver:	@n_resolvers of them, asked in this order
+ * @mtu:	Of the link
+ */
+struct config {
+	struct policy *policy;
+	unsigned int n_resolvers;
+	struct net_addr resolver[DNS_RESOLVERS_MAX];
+	uint32_t mtu;
+};
+
+/**
+ * config_first() - {"policy": {...}, "resolvers": ["192.0.2.1"], "mtu": 65520}
+ *
+ * "mtu" may be left out.
+ *
+ * Return: 0; -EINVAL with a sentence; -ENOMEM
+ */
+MUST_CHECK int config_first(const char *text, size_t len, struct config *ret,
+			    struct err *e);
+
+/**
+ * struct config_request - A later message
+ * @policy:	One reference; NULL: it is {"show": true}
+ * @all:	It is for the flows that there are as well
+ */
+struct config_request {
+	struct policy *policy;
+	bool all;
+};
+
+/** config_request() - {"policy": {...}, "apply": "new"|"all"}, {"show": true} */
+MUST_CHECK int config_request(const char *text, size_t len,
+			      struct config_request *ret, struct err *e);
+
+#endif

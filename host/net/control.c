@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* host/net/control.c - see control.h */
+#include <errno.h>
+#include <jansson.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "host/net/control.h"
+
+/* Takes @answer; a keeper that does not read has asked for too much at once. */
+static void answer(int fd, json_t *answer)
+{
+	char *text = answer ? json_dumps(answer, JSON_COMPACT) : NULL;
+
+	if (text)
+		(void)send(fd, text, strlen(text), MSG_DONTWAIT | MSG_NOSIGNAL);
+	free(text);
+	json_decref(answer);
+}
+
+void control_ok(int fd)
+{
+	answer(fd, json_pack("{s:b}", "ok", 1));
+}
+
+void control_error(int fd, const struct err *e)
+{
+	answer(fd, json_pack("{s:s}", "error", e->msg));
+}
+
+/* Return: bytes, more than CONFIG_MAX if it was cut; 0: the end; -errno */
+static ssize_t receive(int fd, char **ret, int flags)
+{
+	auto_free char *buf = malloc(CONFIG_MAX);
+	ssize_t n;
+
+	if (!buf)
+		return -ENOMEM;
+	do
+		n = recv(fd, buf, CONFIG_MAX, MSG_TRUNC | flags);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return -errno;
+	*ret = take_ptr(&buf);
+	return n;
+}
+
+int control_first(int fd, struct config *ret, struct err *e)
+{
+	auto_free char *text = NULL;
+	ssize_t n = receive(fd, &text, 0);
+	int r;
+
+	if (n <= 0)
+		return err_set(e, -EPIPE, "the keeper said nothing");
+	r = config_first(text, (size_t)n, ret, e);
+	/* Whatever is in it, it is in the policy now, if anywhere. */
+	explicit_bzero(text, MIN((size_t)n, CONFIG_MAX));
+	if (r < 0)
+		control_error(fd, e);
+	return r;
+}
+
+/* ---- What is going on ---- */
+
+static json_t *one_flow(const struct flow *f, const char *proto)
+{
+	char text[ADDR_TEXT_MAX];
+
+	return json_pack("{s:s, s:s, s:i, s:s?, s:o}", "proto", proto,
+			 "address", addr_text(&f->key.peer, text), "port",
+			 (int)f->key.peer_port, "name", f->name, "rule",
+			 f->rule < 0 ? json_null() : json_integer(f->rule + 1));
+}
+
+static json_t *some_flows(const struct net *n)
+{
+	static const char *const protos[] = {
+		[NET_TCP] = "tcp", [NET_UDP] = "udp", [NET_ICMP] = "icmp"
+	};
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < ARRAY_LEN(protos); i++) {
+		struct list *p;
+
+		list_for_each (p, &n->flows.all[i]) {
+			const struct flow *f = list_entry(p, struct flow, kind);
+
+			if (json_array_size(list) >= CONTROL_SHOWN_MAX)
+				return list;
+			/* Out of memory: there is one fewer to see. */
+			(void)json_array_append_new(list,
+						    one_flow(f, protos[i]));
+		}
+	}
+	return list;
+}
+
+static json_t *counters(const struct net *n)
+{
+	const struct net_stats *s = &n->stats;
+	const struct {
+		const char *name;
+		uint64_t value;
+	} all[] = {
+		{ "frames_in", s->frames_in },
+		{ "frames_out", s->frames_out },
+		{ "bad_frames", s->bad_frames },
+		{ "spoofed", s->spoofed },
+		{ "unserved", s->unserved },
+		{ "fragments", s->fragments },
+		{ "tcp_opened", s->tcp_opened },
+		{ "udp_opened", s->udp_opened },
+		{ "ping_opened", s->ping_opened },
+		{ "denied", s->denied },
+		{ "refused", s->refused },
+		{ "evicted", s->evicted },
+		{ "retransmits", s->retransmits },
+		{ "link_dropped", n->link.dropped },
+		{ "tcp", n->flows.n[NET_TCP] },
+		{ "udp", n->flows.n[NET_UDP] },
+		{ "icmp", n->flows.n[NET_ICMP] },
+	};
+	json_t *obj = json_object();
+
+	for (size_t i = 0; i < ARRAY_LEN(all); i++)
+		(void)json_object_set_new(
+			obj, all[i].name,
+			json_integer((json_int_t)all[i].value));
+	return obj;
+}
+
+static void show(struct control *c)
+{
+	answer(c->fd, json_pack("{s:b, s:o, s:o, s:o}", "ok", 1, "rules",
+				tally_json(c->guard->tally, c->guard->policy),
+				"counters", counters(c->net), "flows",
+				some_flows(c->net)));
+}
+
+static int obey(struct control *c, const char *text, size_t len, struct err *e)
+{
+	struct config_request q = { 0 };
+	int r = config_request(text, len, &q, e);
+
+	if (r < 0)
+		return r;
+	if (!q.policy) {
+		show(c);
+		return 0;
+	}
+	r = guard_replace(c->guard, q.policy);
+	if (r < 0) {
+		policy_unref(q.policy);
+		return err_set(e, r, "out of memory");
+	}
+	if (q.all)
+		net_judge_all(c->net);
+	control_ok(c->fd);
+	return 0;
+}
+
+static void on_io(struct loop_io *io, uint32_t events)
+{
+	struct control *c = container_of(io, struct control, io);
+	auto_free char *text = NULL;
+	struct err e = { 0 };
+	ssize_t n = receive(c->fd, &text, MSG_DONTWAIT);
+
+	(void)events;
+	if (n == -EAGAIN || n == -ENOMEM)
+		return;
+	if (n <= 0) {
+		loop_del(io);
+		loop_stop(c->loop);
+		return;
+	}
+	if (obey(c, text, (size_t)n, &e) < 0)
+		control_error(c->fd, &e);
+	if (text)
+		explicit_bzero(text, MIN((size_t)n, CONFIG_MAX));
+}
+
+int control_watch(struct control *c)
+{
+	return loop_add(c->loop, &c->io, c->fd, EPOLLIN, on_io);
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* host/net/tcp_look.c - bytes that are judged before they go out: see tcp.h */
+#include <errno.h>
+#include <string.h>
+
+#include "host/net/limits.h"
+#include "host/net/policy/clienthello.h"
+#include "host/net/tcp.h"
+
+/**
+ * struct tcp_look - What is held of a connection
+ * @since_ns:	When the first byte came
+ * @sent:	Of @len bytes, those that the socket has taken since
+ */
+struct tcp_look {
+	struct hello_state hello;
+	uint64_t since_ns;
+	size_t len;
+	size_t sent;
+	uint8_t held[TCP_LOOK_BYTES_MAX];
+};
+
+static int begin(struct tcp *c)
+{
+	struct net *n = c->f.net;
+
+	if (n->n_look >= NET_LOOK_MAX) {
+		n->stats.refused++;
+		return -EMFILE;
+	}
+	c->look = calloc(1, sizeof(*c->look));
+	if (!c->look)
+		return -ENOMEM;
+	n->n_look++;
+	c->look->since_ns = net_now(n);
+	/* What is set may be later than this one's time is up. */
+	loop_timer_cancel(&c->f.timer);
+	tcp_time(c);
+	return 0;
+}
+
+void tcp_look_drop(struct tcp *c)
+{
+	if (!c->look)
+		return;
+	free(take_ptr(&c->look));
+	c->f.net->n_look--;
+}
+
+static int deny(struct tcp *c, const char *sni, const char *why)
+{
+	struct net *n = c->f.net;
+	struct attempt a = flow_attempt(&c->f);
+	const struct verdict v = { .how = JUDGE_DENY, .rule = -1, .why = why };
+
+	a.sni = sni;
+	n->stats.denied++;
+	n->cfg.denied(n->cfg.arg, &a, &v);
+	return -EACCES;
+}
+
+/* The verdict that counts. Return: 0 or -EACCES */
+static int judge(struct tcp *c, const char *sni, bool plain)
+{
+	struct attempt a = flow_attempt(&c->f);
+	struct verdict v;
+
+	a.sni = sni;
+	a.plain = plain;
+	v = net_judge(c->f.net, &a);
+	if (v.how == JUDGE_INTERCEPT)
+		return deny(c, sni, "it cannot be intercepted any more");
+	if (v.how != JUDGE_ALLOW)
+		return -EACCES;
+	c->f.seen = plain ? FLOW_PLAIN : FLOW_TLS;
+	if (!plain)
+		v.name = sni[0] ? sni : NULL;
+	return flow_judged(&c->f, &v);
+}
+
+int tcp_look_flush(struct tcp *c)
+{
+	struct tcp_look *l = c->look;
+	ssize_t n;
+
+	if (!l || c->must_look)
+		return 0;
+	n = tcp_in_put(c, l->held + l->sent, l->len - l->sent);
+	if (n < 0)
+		return (int)n;
+	l->sent += (size_t)n;
+	if (l->sent == l->len)
+		tcp_look_drop(c);
+	return 0;
+}
+
+static void hold(struct tcp *c, const uint8_t *data, size_t len)
+{
+	memcpy(c->look->held + c->look->len, data, len);
+	c->look->len += len;
+}
+
+ssize_t tcp_look(struct tcp *c, const uint8_t *data, size_t len)
+{
+	struct tcp_look *l;
+	enum hello what;
+	int r = c->look ? 0 : begin(c);
+
+	if (r < 0)
+		return r;
+	l = c->look;
+	/* Judged already, and the socket is slow to take what was held. */
+	if (!c->must_look)
+		return 0;
+	len = MIN(len, TCP_LOOK_BYTES_MAX - l->len);
+	hold(c, data, len);
+	what = hello_feed(&l->hello, data, len);
+	if (what == HELLO_MORE && l->len < TCP_LOOK_BYTES_MAX)
+		return (ssize_t)len;
+	if (what == HELLO_MORE || what == HELLO_BAD)
+		return deny(c, "",
+			    "its first bytes are no TLS that can be read");
+	r = what == HELLO_NOT_TLS ? judge(c, "", true)
+				  : judge(c, l->hello.name, false);
+	if (r < 0)
+		return r;
+	c->must_look = false;
+	r = tcp_look_flush(c);
+	return r < 0 ? r : (ssize_t)len;
+}
+
+int tcp_look_end(struct tcp *c)
+{
+	int r;
+
+	if (!c->must_look)
+		return 0;
+	if (c->look && c->look->len)
+		return deny(c, "",
+			    "it ended before its first bytes could be "
+			    "read");
+	r = judge(c, "", true);
+	if (r == 0)
+		c->must_look = false;
+	return r;
+}
+
+uint32_t tcp_look_room(const struct tcp *c)
+{
+	return TCP_LOOK_BYTES_MAX - (c->look ? (uint32_t)c->look->len : 0);
+}
+
+bool tcp_look_late(struct tcp *c)
+{
+	return c->look && c->must_look &&
+	       net_now(c->f.net) - c->look->since_ns >= TCP_LOOK_NS;
+}

@@ -1,0 +1,481 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""program.py - hutch-net as its keeper runs it, with this kernel as the guest
+
+Usage: program.py TAPWIRE HUTCH-NET [NAME...]
+
+The policy, DNS, events and requests, jail and all. Speaks TAP; needs root and
+/dev/net/tun (world.py).
+"""
+import errno
+import json
+import os
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import threading
+import time
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import world  # noqa: E402
+from world import Internet  # noqa: E402
+
+NAMES = {
+    "api.example.org": (Internet.ADDR4, Internet.ADDR6),
+    "www.example.org": (Internet.ADDR4, None),
+    "other.example.net": (Internet.OTHER4, None),
+    "rebind.example.org": ("127.0.0.1", None),
+}
+
+
+# ---- What is out there ----
+
+def question(msg):
+    at, labels = 12, []
+    while msg[at]:
+        labels.append(msg[at + 1:at + 1 + msg[at]].decode())
+        at += 1 + msg[at]
+    return ".".join(labels).lower(), *struct.unpack(">H", msg[at + 1:at + 3]), \
+        msg[12:at + 5]
+
+
+def dns_answer(msg):
+    name, kind, q = question(msg)
+    v4, v6 = NAMES.get(name, (None, None))
+    rcode = 0 if name in NAMES else 3
+    data = None
+    if kind == 1 and v4:
+        data = socket.inet_pton(socket.AF_INET, v4)
+    elif kind == 28 and v6:
+        data = socket.inet_pton(socket.AF_INET6, v6)
+    out = msg[:2] + struct.pack(">HHHHH", 0x8180 | rcode, 1,
+                                1 if data else 0, 0, 0) + q
+    if data:
+        out += struct.pack(">HHHIH", 0xc00c, kind, 1, 60, len(data)) + data
+    return out
+
+
+def serve_dns():
+    u = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    u.bind((Internet.ADDR4, 53))
+    t = socket.socket()
+    t.bind((Internet.ADDR4, 53))
+    t.listen(16)
+
+    def by_udp():
+        while True:
+            msg, peer = u.recvfrom(4096)
+            u.sendto(dns_answer(msg), peer)
+
+    def by_tcp():
+        while True:
+            c, _ = t.accept()
+            n, = struct.unpack(">H", c.recv(2))
+            a = dns_answer(c.recv(n))
+            c.sendall(struct.pack(">H", len(a)) + a)
+            c.close()
+    for f in (by_udp, by_tcp):
+        threading.Thread(target=f, daemon=True).start()
+
+
+def serve_echo(addr, port):
+    s = socket.socket(world.family(addr))
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    s.bind((addr, port))
+    s.listen(64)
+
+    def one(c):
+        try:
+            while True:
+                data = c.recv(65536)
+                if not data:
+                    break
+                c.sendall(data)
+        except OSError:
+            pass
+        c.close()
+
+    def run():
+        while True:
+            c, _ = s.accept()
+            threading.Thread(target=one, args=(c,), daemon=True).start()
+    threading.Thread(target=run, daemon=True).start()
+
+
+def serve_udp(addr, port):
+    s = socket.socket(world.family(addr), socket.SOCK_DGRAM)
+    s.bind((addr, port))
+
+    def run():
+        while True:
+            data, peer = s.recvfrom(65535)
+            s.sendto(data, peer)
+    threading.Thread(target=run, daemon=True).start()
+
+
+def internet():
+    serve_dns()
+    for addr in (Internet.ADDR4, Internet.ADDR6, Internet.OTHER4):
+        serve_echo(addr, 443)
+        serve_echo(addr, 80)
+        serve_udp(addr, 443)
+        serve_udp(addr, 1000)
+
+
+# ---- The keeper's side ----
+
+class Keeper(world.Guest):
+    """A guest whose program is hutch-net, and its control socket."""
+
+    def __init__(self, wire, net, policy, resolvers=(Internet.ADDR4,), **kw):
+        self.control, theirs = socket.socketpair(socket.AF_UNIX,
+                                                 socket.SOCK_SEQPACKET)
+        self.control.settimeout(60)
+        self.events = []
+
+        def program(link, mtu):
+            p = subprocess.Popen(
+                ["bash", "-c", f'exec "$0" 3<&{link.fileno()} '
+                 f'4<&{theirs.fileno()}', net],
+                pass_fds=[link.fileno(), theirs.fileno()], text=True,
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                # In its jail nobody can look for leaks: netserve's can.
+                env={**os.environ, "ASAN_OPTIONS":
+                     os.environ.get("ASAN_OPTIONS", "") +
+                     ":detect_leaks=0"})
+            self.say({"policy": policy, "resolvers": list(resolvers),
+                      "mtu": mtu})
+            return p
+        super().__init__(wire, program, **kw)
+        theirs.close()
+        self.first = self.answer()
+
+    def say(self, doc):
+        self.control.send(json.dumps(doc).encode())
+
+    def answer(self):
+        while True:
+            doc = json.loads(self.control.recv(1 << 20))
+            if "event" not in doc:
+                return doc
+            self.events.append(doc)
+
+    def ask(self, doc):
+        self.say(doc)
+        return self.answer()
+
+    def event(self):
+        """The next one that has not been looked at."""
+        while not self.events:
+            self.events.append(json.loads(self.control.recv(1 << 20)))
+        return self.events.pop(0)
+
+    def end(self):
+        self.control.close()
+        _, err = self.serve.communicate(timeout=60)
+        self.wire.wait(60)
+        assert self.serve.returncode == 0, (self.serve.returncode, err)
+
+
+# ---- The guest's side ----
+
+def resolve(name, kind=1, tcp=False):
+    """Addresses of a name as the gateway gives them, and the code."""
+    q = b"".join(bytes([len(p)]) + p.encode() for p in name.split("."))
+    msg = struct.pack(">HHHHHH", 77, 0x0100, 1, 0, 0, 0) + q + b"\0" + \
+        struct.pack(">HH", kind, 1)
+    s = socket.socket(socket.AF_INET,
+                      socket.SOCK_STREAM if tcp else socket.SOCK_DGRAM)
+    s.settimeout(60)
+    s.connect((world.GATEWAY4, 53))
+    if tcp:
+        # Twice, to see that the stream goes on.
+        for _ in range(2):
+            s.sendall(struct.pack(">H", len(msg)) + msg)
+            n, = struct.unpack(">H", s.recv(2, socket.MSG_WAITALL))
+            data = s.recv(n, socket.MSG_WAITALL)
+    else:
+        s.send(msg)
+        data = s.recv(65535)
+    assert data[:2] == msg[:2]
+    count, = struct.unpack(">H", data[6:8])
+    size = 16 if kind == 28 else 4
+    return data[3] & 15, [socket.inet_ntop(world.family_of(size), data[
+        len(data) - size:])] if count == 1 else count
+
+
+def hello(name):
+    """A ClientHello for that name, as small as can be."""
+    sni = name.encode()
+    sni = struct.pack(">BH", 0, len(sni)) + sni
+    ext = struct.pack(">HHH", 0, len(sni) + 2, len(sni)) + sni
+    body = b"\3\3" + bytes(32) + b"\0" + b"\0\2\x13\1" + b"\1\0" + \
+        struct.pack(">H", len(ext)) + ext
+    msg = b"\1" + struct.pack(">I", len(body))[1:] + body
+    return b"\x16\3\1" + struct.pack(">H", len(msg)) + msg
+
+
+def talk(addr, port, data, pieces=1):
+    """Send it, and have it back: 0; or how it failed."""
+    s = socket.socket(world.family(addr))
+    s.settimeout(60)
+    try:
+        s.connect((addr, port))
+        s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        step = (len(data) + pieces - 1) // pieces
+        for at in range(0, len(data), step):
+            s.sendall(data[at:at + step])
+            if pieces > 1:
+                time.sleep(0.05)
+        got = b""
+        while len(got) < len(data):
+            part = s.recv(65536)
+            if not part:
+                return "end"
+            got += part
+        return 0 if got == data else "other bytes"
+    except OSError as e:
+        return e.errno
+    finally:
+        s.close()
+
+
+def datagram(addr, port):
+    s = socket.socket(world.family(addr), socket.SOCK_DGRAM)
+    s.settimeout(60)
+    s.connect((addr, port))
+    try:
+        s.send(b"x")
+        return 0 if s.recv(10) == b"x" else "other bytes"
+    except OSError as e:
+        return e.errno
+
+
+# ---- Tests ----
+
+def says_ok(k):
+    assert k.first == {"ok": True}, k.first
+
+
+def by_address(k):
+    assert k.run(talk, Internet.ADDR4, 443, b"hello") == 0
+    assert k.run(talk, Internet.ADDR6, 443, b"hello") == 0
+    assert k.run(datagram, Internet.ADDR4, 443) == 0
+
+
+def host_is_not_internet(k):
+    for addr in (world.HOST4, world.HOST6):
+        assert k.run(talk, addr, 443, b"hello") == errno.ECONNREFUSED
+        e = k.event()
+        assert (e["event"], e["proto"], e["address"], e["port"], e["count"]) \
+            == ("net-denied", "tcp", addr, 443, 1), e
+    assert k.run(datagram, world.HOST4, 443) == errno.EHOSTUNREACH
+    assert k.event()["proto"] == "udp"
+
+
+def by_name(k):
+    assert k.run(talk, Internet.ADDR4, 443, hello("api.example.org")) == \
+        errno.ECONNREFUSED, "before anybody asked for it"
+    assert k.event()["address"] == Internet.ADDR4
+    assert k.run(resolve, "api.example.org") == (0, [Internet.ADDR4])
+    assert k.run(resolve, "API.example.org", 28) == (0, [Internet.ADDR6])
+    for addr in (Internet.ADDR4, Internet.ADDR6):
+        assert k.run(talk, addr, 443, hello("api.example.org")) == 0
+
+
+def by_tcp(k):
+    assert k.run(resolve, "api.example.org", 1, True) == (0, [Internet.ADDR4])
+
+
+def in_pieces(k):
+    data = hello("api.example.org") + bytes(200000)
+    assert k.run(talk, Internet.ADDR4, 443, data, 20) == 0
+
+
+def other_sni(k):
+    got = k.run(talk, Internet.ADDR4, 443, hello("www.example.org"))
+    assert got == errno.ECONNRESET, got
+    e = k.event()
+    assert e["name"] == "www.example.org" and e["port"] == 443, e
+
+
+def no_tls(k):
+    """The pin alone is what there is to go by."""
+    assert k.run(talk, Internet.ADDR4, 80, b"GET / HTTP/1.1\r\n\r\n") == 0
+
+
+def quic(k):
+    assert k.run(datagram, Internet.ADDR4, 443) in (errno.EHOSTUNREACH,
+                                                    errno.EACCES)
+    assert k.event()["proto"] == "udp"
+    assert k.run(datagram, Internet.ADDR4, 1000) == 0
+
+
+def names_that_are_not(k):
+    assert k.run(resolve, "other.example.net") == (3, 0)
+    e = k.event()
+    assert (e["proto"], e["name"]) == ("dns", "other.example.net"), e
+
+
+def rebinding(k):
+    code, n = k.run(resolve, "rebind.example.org")
+    assert n == 0, (code, n)
+    assert k.event()["name"] == "rebind.example.org"
+
+
+def replaced(k):
+    """A connection that is there stays with "new", and ends with "all"."""
+    def client():
+        s = socket.create_connection((Internet.ADDR4, 443), 60)
+        s.sendall(b"hello")
+        assert s.recv(10) == b"hello"
+        os.write(wr, b"1")
+        os.read(rd2, 1)
+        s.sendall(b"again")
+        assert s.recv(10) == b"again"
+        os.write(wr, b"2")
+        try:
+            s.recv(10)
+        except OSError as e:
+            return e.errno
+    rd, wr = os.pipe()
+    rd2, wr2 = os.pipe()
+    result = []
+    t = threading.Thread(target=lambda: result.append(k.run(client)))
+    t.start()
+    os.read(rd, 1)
+    none = {"rules": []}
+    assert k.ask({"policy": none, "apply": "new"}) == {"ok": True}
+    assert k.run(talk, Internet.ADDR4, 443, b"x") == errno.ECONNREFUSED
+    os.write(wr2, b"x")
+    os.read(rd, 1)
+    assert k.ask({"policy": none, "apply": "all"}) == {"ok": True}
+    t.join(60)
+    assert result == [errno.ECONNRESET], result
+
+
+def shows(k):
+    a = k.ask({"show": True})
+    assert a["ok"] and a["rules"] and a["counters"]["tcp_opened"] > 0, a
+
+
+def refuses(k):
+    for bad, word in (
+            ({"policy": {"rules": [{"allows": "x"}]}, "apply": "new"}, "allows"),
+            ({"policy": {"rules": []}, "apply": "now"}, "apply"),
+            ({"polcy": {}}, "polcy"), ([1], "object"),
+            ({"show": 1}, "show")):
+        a = k.ask(bad)
+        assert word in a.get("error", ""), a
+    k.control.send(b"{" + b" " * 70000)
+    assert "65536" in k.answer()["error"]
+    k.control.send(b"\0")
+    assert "error" in k.answer()
+
+
+def rate_limited(k):
+    def client():
+        for port in range(1, 501):
+            socket.socket().connect_ex((world.HOST4, port))
+    k.run(client)
+    k.ask({"show": True})
+    told = len(k.events)
+    assert 1 <= told < 100, told
+    k.events.clear()
+    # The next one has the rest in its count.
+    for _ in range(100):
+        time.sleep(0.1)
+        k.run(talk, world.HOST4, 9, b"x")
+        k.ask({"show": True})
+        if any(e["count"] > 300 for e in k.events):
+            break
+    else:
+        raise AssertionError(k.events)
+    k.events.clear()
+
+
+def jailed(k):
+    """Nothing to open, nothing to become."""
+    with open(f"/proc/{k.serve.pid}/status") as f:
+        text = dict(line.split(":\t", 1) for line in f if ":\t" in line)
+    assert text["Seccomp"].strip() == "2", text["Seccomp"]
+    assert text["NoNewPrivs"].strip() == "1"
+    assert int(text["CapEff"], 16) == 0
+    assert int(text["CapBnd"], 16) == 0
+
+
+def killed(k):
+    """It dies: the guest has no network, and its wire sees the end."""
+    k.serve.send_signal(signal.SIGKILL)
+    k.serve.communicate(timeout=60)
+    assert k.wire.wait(60) == 0
+
+
+def silent_resolver(wire, net):
+    """The first says nothing, the second is refused, the third knows."""
+    k = Keeper(wire, net, {"rules": [{"allow": "api.example.org"}]},
+               [world.SILENT4 % 7, world.HOST4, Internet.ADDR4])
+    assert k.run(resolve, "api.example.org") == (0, [Internet.ADDR4])
+    k.end()
+    k = Keeper(wire, net, {"rules": [{"allow": "api.example.org"}]}, [])
+    assert k.run(resolve, "api.example.org") == (2, 0)
+    k.end()
+
+
+def bad_start(wire, net):
+    """One sentence, and no network."""
+    k = Keeper(wire, net, {"rules": [{"allow": "999.1.1.1/8"}]})
+    assert "rule 1" in k.first["error"], k.first
+    _, err = k.serve.communicate(timeout=60)
+    assert k.serve.returncode == 1 and "rule 1" in err, err
+    k.wire.wait(60)
+
+
+def tests(tap, only, wire, net):
+    def run(name, *args):
+        if not only or any(o in name for o in only):
+            tap.run(name, *args)
+
+    k = Keeper(wire, net, {"rules": [{"allow": "internet"}]})
+    run("the first message is answered", says_ok, k)
+    run("by address", by_address, k)
+    run("the host itself is not the Internet", host_is_not_internet, k)
+    run("counters and flows are shown", shows, k)
+    run("bad requests get a sentence", refuses, k)
+    run("the jail is shut", jailed, k)
+    run("a policy is replaced", replaced, k)
+    run("events are rate limited", rate_limited, k)
+    run("its end, by the control socket", k.end)
+
+    k = Keeper(wire, net, {"rules": [{"allow": "api.example.org"},
+                                     {"allow": "rebind.example.org"}]})
+    run("a name, resolved and connected", by_name, k)
+    run("DNS by TCP", by_tcp, k)
+    run("a ClientHello in pieces", in_pieces, k)
+    run("another name in the ClientHello", other_sni, k)
+    run("no TLS", no_tls, k)
+    run("QUIC is refused under a name", quic, k)
+    run("other names are no names", names_that_are_not, k)
+    run("rebinding", rebinding, k)
+    run("it dies", killed, k)
+
+    run("resolvers that do not answer", silent_resolver, wire, net)
+    run("a policy that is none", bad_start, wire, net)
+
+
+def main():
+    wire, net = sys.argv[1:3]
+    if world.skip():
+        return
+    world.be_the_host()
+    Internet(internet)
+    tap = world.Tap()
+    tests(tap, sys.argv[3:], wire, net)
+    tap.end()
+
+
+if __name__ == "__main__":
+    main()
