@@ -1,0 +1,796 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tests/unit/test_net_tcp.c - TCP with segments made by hand
+ *
+ * Most connections end here (JUDGE_INTERCEPT), so that both ends of them are in
+ * the test's hands. tests/net has a real TCP as the guest.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "common/io.h"
+#include "host/net/limits.h"
+#include "host/net/tcp.h"
+#include "tests/lib/check_main.h"
+#include "tests/lib/link_kit.h"
+
+#define OUTSIDE4                                                          \
+	{                                                                 \
+		{                                                         \
+			[10] = 0xff, [11] = 0xff, [12] = 93, 184, 216, 34 \
+		}                                                         \
+	}
+static const struct net_addr local4 = {
+	{ [10] = 0xff, [11] = 0xff, [12] = 127, [15] = 1 }
+};
+
+static struct link_kit k;
+static struct lk_tcp t;
+
+static void set_up(void)
+{
+	lk_init(&k);
+	t = (struct lk_tcp){ .peer = OUTSIDE4,
+			     .port = 40000,
+			     .peer_port = 80,
+			     .seq = 0xfffffff0 }; /* soon round the circle */
+}
+
+static void open_one(void)
+{
+	set_up();
+	lk_open(&k, &t);
+	ck_assert_ptr_null(lk_answer(&k, &t, NULL, NULL));
+}
+
+static struct tcp *conn(void)
+{
+	const struct flow_key key = { .peer = t.peer,
+				      .peer_port = t.peer_port,
+				      .guest_port = t.port,
+				      .proto = NET_TCP };
+	struct flow *f = flow_find(&k.net.flows, &key);
+
+	return f ? tcp_of(f) : NULL;
+}
+
+static void heard(const char *want)
+{
+	char buf[256];
+	ssize_t n = recv(k.stream, buf, sizeof(buf), MSG_DONTWAIT);
+
+	ck_assert_int_eq(n, (ssize_t)strlen(want));
+	ck_assert_mem_eq(buf, want, strlen(want));
+}
+
+static void heard_nothing(void)
+{
+	char c;
+
+	ck_assert_int_lt(recv(k.stream, &c, 1, MSG_DONTWAIT), 0);
+	ck_assert_int_eq(errno, EAGAIN);
+}
+
+/* The next segment is a plain ACK of all that the guest has sent. */
+static void acked(void)
+{
+	const struct tcp_hdr *h = lk_answer(&k, &t, NULL, NULL);
+
+	ck_assert_ptr_nonnull(h);
+	ck_assert_uint_eq(h->flags, TCP_ACK);
+	ck_assert_uint_eq(be32_get(h->ack), t.seq);
+}
+
+static void say(const char *text)
+{
+	lk_segment(&k, &t, TCP_ACK | TCP_PSH, text, strlen(text));
+	t.seq += (uint32_t)strlen(text);
+}
+
+/* ---- Beginning ---- */
+
+START_TEST(data_goes_there_and_back)
+{
+	const struct tcp_hdr *h;
+	const uint8_t *data;
+	size_t len;
+
+	open_one();
+	say("hello");
+	heard("hello");
+	acked();
+	ck_assert_int_eq(send(k.stream, "world", 5, 0), 5);
+	h = lk_answer(&k, &t, &data, &len);
+	ck_assert_ptr_nonnull(h);
+	ck_assert_uint_eq(be32_get(h->seq), t.ack);
+	ck_assert_uint_eq(len, 5);
+	ck_assert_mem_eq(data, "world", 5);
+	lk_done(&k);
+}
+END_TEST
+
+START_TEST(what_is_denied_is_reset_at_once)
+{
+	const struct tcp_hdr *h;
+
+	set_up();
+	k.how = JUDGE_DENY;
+	lk_segment(&k, &t, TCP_SYN, NULL, 0);
+	h = lk_answer(&k, &t, NULL, NULL);
+	ck_assert_ptr_nonnull(h);
+	ck_assert_uint_eq(h->flags, TCP_RST | TCP_ACK);
+	ck_assert_uint_eq(be32_get(h->ack), t.seq + 1);
+	ck_assert_uint_eq(k.denied, 1);
+	ck_assert_uint_eq(k.net.flows.n[NET_TCP], 0);
+	lk_done(&k);
+}
+END_TEST
+
+START_TEST(segments_of_no_connection_are_reset)
+{
+	const struct tcp_hdr *h;
+
+	set_up();
+	t.ack = 77;
+	lk_segment(&k, &t, TCP_ACK, "x", 1);
+	h = lk_answer(&k, &t, NULL, NULL);
+	ck_assert_ptr_nonnull(h);
+	ck_assert_uint_eq(h->flags, TCP_RST);
+	ck_assert_uint_eq(be32_get(h->seq), 77);
+	lk_segment(&k, &t, TCP_FIN, "x", 1);
+	h = lk_answer(&k, &t, NULL, NULL);
+	ck_assert_uint_eq(h->flags, TCP_RST | TCP_ACK);
+	ck_assert_uint_eq(be32_get(h->ack), t.seq + 2);
+	lk_segment(&k, &t, TCP_RST, NULL, 0);
+	ck_assert_ptr_null(lk_answer(&k, &t, NULL, NULL));
+	ck_assert_uint_eq(k.asked, 0);
+	lk_done(&k);
+}
+END_TEST
+
+START_TEST(a_refused_connection_is_reset)
+{
+	struct sockaddr_in in = { .sin_family = AF_INET,
+				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t len = sizeof(in);
+	auto_fd int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	uint8_t buf[LK_FRAME_MAX];
+
+	/* Bound and not listening: nobody else can have the port. */
+	ck_assert_int_eq(bind(fd, (struct sockaddr *)&in, len), 0);
+	ck_assert_int_eq(getsockname(fd, (struct sockaddr *)&in, &len), 0);
+	set_up();
+	t.peer = local4;
+	t.peer_port = ntohs(in.sin_port);
+	lk_segment(&k, &t, TCP_SYN, NULL, 0);
+	ck_assert_uint_eq(lk_wait(&k, buf), 14 + 20 + 20);
+	ck_assert_uint_eq(buf[14 + 20 + 13], TCP_RST | TCP_ACK);
+	ck_assert_ptr_null(conn());
+	ck_assert_uint_eq(k.net.n_half, 0);
+	lk_done(&k);
+}
+END_TEST
+
+START_TEST(the_same_syn_again_gets_the_same_answer)
+{
+	const struct tcp_hdr *h;
+	uint32_t seq;
+
+	set_up();
+	k.how = JUDGE_INTERCEPT;
+	lk_segment(&k, &t, TCP_SYN, NULL, 0);
+	seq = be32_get(lk_answer(&k, &t, NULL, NULL)->seq);
+	lk_segment(&k, &t, TCP_SYN, NULL, 0);
+	h = lk_answer(&k, &t, NULL, NULL);
+	ck_assert_uint_eq(h->flags, TCP_SYN | TCP_ACK);
+	ck_assert_uint_eq(be32_get(h->seq), seq);
+	ck_assert_uint_eq(k.asked, 1);
+	/* Another one is another connection. */
+	t.seq += 1000;
+	lk_segment(&k, &t, TCP_SYN, NULL, 0);
+	h = lk_answer(&k, &t, NULL, NULL);
+	ck_assert_uint_eq(be32_get(h->ack), t.seq + 1);
+	ck_assert_uint_eq(k.asked, 2);
+	ck_assert_uint_eq(k.net.n_half, 1);
+	lk_done(&k);
+}
+END_TEST
+
+START_TEST(an_answer_to_what_was_not_said_is_reset)
+{
+	const struct tcp_hdr *h;
+
+	set_up();
+	k.how = JUDGE_INTERCEPT;
+	lk_segment(&k, &t, TCP_SYN, NULL, 0);
+	h = lk_answer(&k, &t, NULL, NULL);
+	t.seq++;
+	t.ack = be32_get(h->seq) + 2;
+	lk_segment(&k, &t, TCP_ACK, NULL, 0);
+	h = lk_answer(&k, &t, NULL, NULL);
+	ck_assert_uint_eq(h->flags, TCP_RST);
+	ck_assert_int_eq(conn()->state, TCP_ANSWERED);
+	lk_done(&k);
+}
+END_TEST
+
+START_TEST(half_open_connections_are_few)
+{
+	set_up();
+	k.how = JUDGE_INTERCEPT;
+	for (unsigned int i = 0; i < NET_HALF_MAX + 10; i++) {
+		t.port = (uint16_t)(1000 + i);
+		lk_segment(&k, &t, TCP_SYN, NULL, 0);
+		/* The RST of the oldest comes in between. */
+		while (lk_recv(&k, (uint8_t[LK_FRAME_MAX]){ 0 }))
+			;
+	}
+	ck_assert_uint_eq(k.net.n_half, NET_HALF_MAX);
+	ck_assert_uint_eq(k.net.stats.evicted, 10);
+	t.port = 1000;
+	ck_assert_ptr_null(conn());
+	t.port = 1010;
+	ck_assert_ptr_nonnull(conn());
+	lk_done(&k);
+}
+END_TEST
+
+START_TEST(connections_have_a_limit)
+{
+	int streams[3];
+
+	lk_init_with(&k, (struct net_config){ .mtu = 1500, .tcp_max = 3 });
+	t = (struct lk_tcp){ .peer = OUTSIDE4, .peer_port = 80 };
+	for (t.port = 1; t.port <= 3; t.port++) {
+		t.seq = 5;
+		lk_open(&k, &t);
+		streams[t.port - 1] = take_fd(&k.stream);
+	}
+	lk_segment(&k, &t, TCP_SYN, NULL, 0);
+	ck_assert_uint_eq(lk_answer(&k, &t, NULL, NULL)->flags,
+			  TCP_RST | TCP_ACK);
+	ck_assert_uint_eq(k.net.stats.refused, 1);
+	for (size_t i = 0; i < 3; i++)
+		(void)close(streams[i]);
+	lk_done(&k);
+}
+END_TEST
+
+/* ---- Sequence numbers ---- */
+
+START_TEST(a_gap_is_not_filled_from_behind)
+{
+	open_one();
+	t.seq += 5;
+	lk_segment(&k, &t, TCP_ACK, "later", 5);
+	heard_nothing();
+	t.seq -= 5;
+	acked();
+	say("first");
+	heard("first");
+	lk_done(&k);
+}
+END_TEST
+
+START_TEST(what_came_already_is_passed_over)
+{
+	open_one();
+	say("hello");
+	heard("hello");
+	acked();
+	/* All of it, then a part of it with news behind. */
+	t.seq -= 5;
+	say("hello");
+	heard_nothing();
+	acked();
+	t.seq -= 2;
+	say("lo, world");
+	heard(", world");
+	acked();
+	lk_done(&k);
+}
+END_TEST
+
+START_TEST(who_asks_whether_we_live_is_told)
+{
+	open_one();
+	t.seq--;
+	lk_segment(&k, &t, TCP_ACK, NULL, 0);
+	t.seq++;
+	acked();
+	lk_done(&k);
+}
+END_TEST
+
+START_TEST(only_the_very_next_byte_resets)
+{
+	open_one();
+	/* Far off: nothing. Near: a question. */
+	t.seq -= 1;
+	lk_segment(&k, &t, TCP_RST, NULL, 0);
+	t.seq += 0x40000001;
+	lk_segment(&k, &t, TCP_RST, NULL, 0);
+	ck_assert_ptr_null(lk_answer(&k, &t, NULL, NULL));
+	t.seq -= 0x40000000 - 10;
+	lk_segment(&k, &t, TCP_RST, NULL, 0);
+	t.seq -= 10;
+	acked();
+	ck_assert_ptr_nonnull(conn());
+	lk_segment(&k, &t, TCP_RST, NULL, 0);
+	ck_assert_ptr_null(conn());
+	lk_done(&k);
+}
+END_TEST
+
+START_TEST(a_syn_within_a_connection_is_a_question)
+{
+	open_one();
+	lk_segment(&k, &t, TCP_SYN, NULL, 0);
+	acked();
+	ck_assert_ptr_nonnull(conn());
+	lk_done(&k);
+}
+END_TEST
+
+START_TEST(an_ack_of_what_was_not_sent_is_refused)
+{
+	open_one();
+	t.ack += 1;
+	lk_segment(&k, &t, TCP_ACK, "x", 1);
+	heard_nothing();
+	acked();
+	lk_done(&k);
+}
+END_TEST
+
+START_TEST(segments_without_ack_are_dropped)
+{
+	open_one();
+	lk_segment(&k, &t, 0, "x", 1);
+	heard_nothing();
+	ck_assert_ptr_null(lk_answer(&k, &t, NULL, NULL));
+	lk_done(&k);
+}
+END_TEST
+
+/* ---- To the guest ---- */
+
+START_TEST(a_window_is_kept)
+{
+	const uint8_t *data;
+	size_t len;
+
+	set_up();
+	t.window = 10;
+	lk_open(&k, &t);
+	ck_assert_int_eq(send(k.stream, "0123456789abcdef", 16, 0), 16);
+	ck_assert_ptr_nonnull(lk_answer(&k, &t, &data, &len));
+	ck_assert_uint_eq(len, 10);
+	ck_assert_ptr_null(lk_answer(&k, &t, NULL, NULL));
+	/* Taken, and no room: then room. */
+	t.ack += 10;
+	t.window = 0;
+	lk_segment(&k, &t, TCP_ACK, NULL, 0);
+	ck_assert_ptr_null(lk_answer(&k, &t, NULL, NULL));
+	t.window = 100;
+	lk_segment(&k, &t, TCP_ACK, NULL, 0);
+	ck_assert_ptr_nonnull(lk_answer(&k, &t, &data, &len));
+	ck_assert_uint_eq(len, 6);
+	ck_assert_mem_eq(data, "abcdef", 6);
+	lk_done(&k);
+}
+END_TEST
+
+START_TEST(three_of_the_same_ack_send_it_again)
+{
+	const uint8_t *data;
+	size_t len;
+
+	open_one();
+	ck_assert_int_eq(send(k.stream, "lost", 4, 0), 4);
+	ck_assert_ptr_nonnull(lk_answer(&k, &t, NULL, NULL));
+	for (int i = 0; i < 2; i++)
+		lk_segment(&k, &t, TCP_ACK, NULL, 0);
+	ck_assert_ptr_null(lk_answer(&k, &t, NULL, NULL));
+	lk_segment(&k, &t, TCP_ACK, NULL, 0);
+	ck_assert_ptr_nonnull(lk_answer(&k, &t, &data, &len));
+	ck_assert_uint_eq(len, 4);
+	ck_assert_mem_eq(data, "lost", 4);
+	ck_assert_uint_eq(k.net.stats.retransmits, 1);
+	lk_done(&k);
+}
+END_TEST
+
+/* The timer's handler is called in place of waiting for it. */
+static void time_passes(void)
+{
+	struct flow *f = &conn()->f;
+
+	ck_assert(loop_timer_is_set(&f->timer));
+	conn()->since_ns = 1;
+	loop_timer_cancel(&f->timer);
+	f->timer.fn(&f->timer);
+}
+
+START_TEST(what_is_not_acked_is_sent_again_and_then_given_up)
+{
+	const uint8_t *data;
+	size_t len;
+	unsigned int n = 0;
+
+	open_one();
+	ck_assert_int_eq(send(k.stream, "lost", 4, 0), 4);
+	ck_assert_ptr_nonnull(lk_answer(&k, &t, NULL, NULL));
+	while (conn()) {
+		const struct tcp_hdr *h;
+
+		time_passes();
+		h = lk_answer(&k, &t, &data, &len);
+		ck_assert_ptr_nonnull(h);
+		ck_assert(h->flags & TCP_RST || len == 4);
+		ck_assert_uint_le(n++, TCP_RETRIES_MAX);
+	}
+	ck_assert_uint_eq(n, TCP_RETRIES_MAX + 1);
+	lk_done(&k);
+}
+END_TEST
+
+START_TEST(a_shut_window_is_asked_about)
+{
+	const struct tcp_hdr *h;
+	size_t len;
+	const uint8_t *data;
+
+	open_one();
+	t.window = 0;
+	lk_segment(&k, &t, TCP_ACK, NULL, 0);
+	ck_assert_int_eq(send(k.stream, "x", 1, 0), 1);
+	ck_assert_ptr_null(lk_answer(&k, &t, NULL, NULL));
+	time_passes();
+	h = lk_answer(&k, &t, &data, &len);
+	ck_assert_ptr_nonnull(h);
+	ck_assert_uint_eq(be32_get(h->seq), t.ack - 1);
+	ck_assert_uint_eq(len, 0);
+	lk_done(&k);
+}
+END_TEST
+
+START_TEST(an_answer_that_is_not_acked_is_given_up)
+{
+	unsigned int n = 0;
+
+	set_up();
+	k.how = JUDGE_INTERCEPT;
+	lk_segment(&k, &t, TCP_SYN, NULL, 0);
+	ck_assert_ptr_nonnull(lk_answer(&k, &t, NULL, NULL));
+	while (conn()) {
+		time_passes();
+		ck_assert_ptr_nonnull(lk_answer(&k, &t, NULL, NULL));
+		n++;
+	}
+	ck_assert_uint_eq(n, TCP_HALF_RETRIES + 1);
+	ck_assert_uint_eq(k.net.n_half, 0);
+	lk_done(&k);
+}
+END_TEST
+
+/* ---- Ends ---- */
+
+START_TEST(the_guest_ends_first)
+{
+	const struct tcp_hdr *h;
+	const uint8_t *data;
+	size_t len;
+	char c;
+
+	open_one();
+	lk_segment(&k, &t, TCP_ACK | TCP_FIN, "bye", 3);
+	t.seq += 4;
+	heard("bye");
+	ck_assert_int_eq(recv(k.stream, &c, 1, MSG_DONTWAIT), 0);
+	acked();
+	/* Half of it is open still. */
+	ck_assert_int_eq(send(k.stream, "more", 4, 0), 4);
+	ck_assert_ptr_nonnull(lk_answer(&k, &t, &data, &len));
+	ck_assert_uint_eq(len, 4);
+	t.ack += 4;
+	lk_segment(&k, &t, TCP_ACK, NULL, 0);
+	(void)shutdown(k.stream, SHUT_WR);
+	h = lk_answer(&k, &t, NULL, NULL);
+	ck_assert_ptr_nonnull(h);
+	ck_assert_uint_eq(h->flags, TCP_FIN | TCP_ACK);
+	t.ack += 1;
+	lk_segment(&k, &t, TCP_ACK, NULL, 0);
+	ck_assert_ptr_null(conn());
+	lk_done(&k);
+}
+END_TEST
+
+START_TEST(the_host_ends_first)
+{
+	const struct tcp_hdr *h;
+
+	open_one();
+	ck_assert_int_eq(send(k.stream, "bye", 3, 0), 3);
+	(void)shutdown(k.stream, SHUT_WR);
+	h = lk_answer(&k, &t, NULL, NULL);
+	ck_assert_ptr_nonnull(h);
+	h = lk_answer(&k, &t, NULL, NULL);
+	ck_assert_ptr_nonnull(h);
+	ck_assert_uint_eq(h->flags, TCP_FIN | TCP_ACK);
+	ck_assert_uint_eq(be32_get(h->seq), t.ack + 3);
+	t.ack += 4;
+	say("still here");
+	heard("still here");
+	acked();
+	lk_segment(&k, &t, TCP_ACK | TCP_FIN, NULL, 0);
+	t.seq++;
+	acked();
+	ck_assert_ptr_null(conn());
+	lk_done(&k);
+}
+END_TEST
+
+/* Data and end are sent again, as what was acknowledged before was not. */
+START_TEST(a_lost_end_is_sent_again)
+{
+	const struct tcp_hdr *h;
+	const uint8_t *data;
+	size_t len;
+
+	open_one();
+	ck_assert_int_eq(send(k.stream, "bye", 3, 0), 3);
+	(void)shutdown(k.stream, SHUT_WR);
+	ck_assert_ptr_nonnull(lk_answer(&k, &t, NULL, NULL));
+	ck_assert_ptr_nonnull(lk_answer(&k, &t, NULL, NULL));
+	time_passes();
+	h = lk_answer(&k, &t, &data, &len);
+	ck_assert_uint_eq(be32_get(h->seq), t.ack);
+	ck_assert_uint_eq(len, 3);
+	h = lk_answer(&k, &t, NULL, NULL);
+	ck_assert_uint_eq(h->flags, TCP_FIN | TCP_ACK);
+	ck_assert_uint_eq(be32_get(h->seq), t.ack + 3);
+	/* The guest had it after all, and says so while it is sent again. */
+	conn()->snd_nxt = conn()->snd_una;
+	t.ack += 4;
+	lk_segment(&k, &t, TCP_ACK, NULL, 0);
+	ck_assert_ptr_null(lk_answer(&k, &t, NULL, NULL));
+	lk_segment(&k, &t, TCP_ACK | TCP_FIN, NULL, 0);
+	ck_assert_ptr_null(conn());
+	lk_done(&k);
+}
+END_TEST
+
+START_TEST(nothing_comes_after_an_end)
+{
+	open_one();
+	lk_segment(&k, &t, TCP_ACK | TCP_FIN, NULL, 0);
+	t.seq++;
+	acked();
+	lk_segment(&k, &t, TCP_ACK, "more", 4);
+	ck_assert_int_eq(recv(k.stream, (char[4]){ 0 }, 4, MSG_DONTWAIT), 0);
+	lk_done(&k);
+}
+END_TEST
+
+/* ---- Room ---- */
+
+START_TEST(who_does_not_read_shuts_the_window)
+{
+	static uint8_t data[30000];
+	const struct tcp_hdr *h = NULL;
+	uint32_t wnd = 65535, sent = 0;
+
+	open_one();
+	while (wnd) {
+		size_t len = MIN(wnd, sizeof(data));
+
+		lk_segment(&k, &t, TCP_ACK, data, len);
+		h = lk_answer(&k, &t, NULL, NULL);
+		ck_assert_ptr_nonnull(h);
+		/* What was promised is taken. */
+		t.seq += (uint32_t)len;
+		sent += (uint32_t)len;
+		ck_assert_uint_eq(be32_get(h->ack), t.seq);
+		wnd = be16_get(h->window);
+		ck_assert_uint_lt(sent, 64u << 20);
+	}
+	/* It reads: the guest is told. */
+	while (recv(k.stream, data, sizeof(data), MSG_DONTWAIT) > 0)
+		;
+	h = lk_answer(&k, &t, NULL, NULL);
+	ck_assert_ptr_nonnull(h);
+	ck_assert_uint_gt(be16_get(h->window), 0);
+	lk_done(&k);
+}
+END_TEST
+
+/* ---- Looking ---- */
+
+static int listener(uint16_t *ret_port)
+{
+	struct sockaddr_in in = { .sin_family = AF_INET,
+				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	socklen_t len = sizeof(in);
+
+	ck_assert_int_eq(bind(fd, (struct sockaddr *)&in, len), 0);
+	ck_assert_int_eq(listen(fd, 8), 0);
+	ck_assert_int_eq(getsockname(fd, (struct sockaddr *)&in, &len), 0);
+	*ret_port = ntohs(in.sin_port);
+	return fd;
+}
+
+/* A connection that is looked at; its other end is a real one. */
+static void open_looked_at(void)
+{
+	auto_fd int fd = -1;
+	const struct tcp_hdr *h;
+
+	set_up();
+	k.how = JUDGE_LOOK;
+	t.peer = local4;
+	t.window = 65535;
+	fd = listener(&t.peer_port);
+	lk_segment(&k, &t, TCP_SYN, NULL, 0);
+	while (!(h = lk_answer(&k, &t, NULL, NULL)))
+		ck_assert_int_ge(loop_step(&k.loop, 100), 0);
+	ck_assert_uint_eq(h->flags, TCP_SYN | TCP_ACK);
+	t.seq++;
+	t.ack = be32_get(h->seq) + 1;
+	lk_segment(&k, &t, TCP_ACK, NULL, 0);
+	k.stream = accept4(fd, NULL, NULL, SOCK_CLOEXEC);
+	ck_assert_int_ge(k.stream, 0);
+	ck_assert_uint_eq(k.asked, 1);
+}
+
+static const char hello_begin[] = "\x16\3\1\0\x05\1";
+
+START_TEST(bytes_are_held_until_they_are_judged)
+{
+	open_looked_at();
+	lk_segment(&k, &t, TCP_ACK, hello_begin, 6);
+	t.seq += 6;
+	acked();
+	heard_nothing();
+	ck_assert_uint_eq(k.asked, 1);
+	ck_assert_uint_eq(k.net.n_look, 1);
+	lk_done(&k);
+}
+END_TEST
+
+START_TEST(what_is_no_tls_is_judged_as_such)
+{
+	open_looked_at();
+	k.how = JUDGE_ALLOW;
+	say("GET /");
+	ck_assert_uint_eq(k.asked, 2);
+	ck_assert(k.attempt.plain);
+	ck_assert_int_eq(recv(k.stream, (char[8]){ 0 }, 8, 0), 5);
+	ck_assert_uint_eq(k.net.n_look, 0);
+	acked();
+	say("more");
+	ck_assert_int_eq(recv(k.stream, (char[8]){ 0 }, 8, 0), 4);
+	ck_assert_uint_eq(k.asked, 2);
+	lk_done(&k);
+}
+END_TEST
+
+START_TEST(what_is_denied_when_looked_at_goes_nowhere)
+{
+	open_looked_at();
+	k.how = JUDGE_DENY;
+	say("GET /");
+	ck_assert_uint_eq(k.denied, 1);
+	ck_assert(lk_answer(&k, &t, NULL, NULL)->flags & TCP_RST);
+	ck_assert_ptr_null(conn());
+	ck_assert_int_lt(recv(k.stream, (char[8]){ 0 }, 8, 0), 0);
+	ck_assert_int_eq(errno, ECONNRESET);
+	ck_assert_uint_eq(k.net.n_look, 0);
+	lk_done(&k);
+}
+END_TEST
+
+START_TEST(what_cannot_be_read_is_denied)
+{
+	open_looked_at();
+	k.how = JUDGE_ALLOW;
+	/* A handshake record of no length at all. */
+	lk_segment(&k, &t, TCP_ACK, "\x16\3\1\0\0", 5);
+	ck_assert_uint_eq(k.denied, 1);
+	ck_assert_ptr_null(conn());
+	lk_done(&k);
+}
+END_TEST
+
+START_TEST(an_end_before_the_verdict_is_denied)
+{
+	open_looked_at();
+	k.how = JUDGE_ALLOW;
+	lk_segment(&k, &t, TCP_ACK | TCP_FIN, hello_begin, 6);
+	ck_assert_uint_eq(k.denied, 1);
+	ck_assert_ptr_null(conn());
+	lk_done(&k);
+}
+END_TEST
+
+START_TEST(who_begins_and_does_not_go_on_is_reset)
+{
+	open_looked_at();
+	lk_segment(&k, &t, TCP_ACK, hello_begin, 6);
+	t.seq += 6;
+	acked();
+	/* Its time is up, by the clock that the look began by. */
+	for (int i = 0; i < 200 && conn(); i++)
+		ck_assert_int_ge(loop_step(&k.loop, 100), 0);
+	ck_assert_ptr_null(conn());
+	ck_assert_uint_eq(k.net.n_look, 0);
+	lk_done(&k);
+}
+END_TEST
+
+START_TEST(a_server_that_speaks_first_is_heard)
+{
+	const uint8_t *data;
+	size_t len = 0;
+
+	open_looked_at();
+	ck_assert_int_eq(send(k.stream, "220 hello", 9, 0), 9);
+	while (!lk_answer(&k, &t, &data, &len))
+		ck_assert_int_ge(loop_step(&k.loop, 100), 0);
+	ck_assert_uint_eq(len, 9);
+	lk_done(&k);
+}
+END_TEST
+
+/* ---- Another policy ---- */
+
+START_TEST(a_new_policy_ends_what_it_denies)
+{
+	open_one();
+	k.how = JUDGE_ALLOW;
+	net_judge_all(&k.net);
+	lk_run(&k);
+	ck_assert_ptr_nonnull(conn());
+	k.how = JUDGE_DENY;
+	net_judge_all(&k.net);
+	ck_assert(lk_answer(&k, &t, NULL, NULL)->flags & TCP_RST);
+	ck_assert_ptr_null(conn());
+	lk_done(&k);
+}
+END_TEST
+
+START_TEST(what_nobody_looked_at_cannot_be_looked_at_later)
+{
+	open_one();
+	k.how = JUDGE_LOOK;
+	net_judge_all(&k.net);
+	lk_run(&k);
+	ck_assert_ptr_null(conn());
+	lk_done(&k);
+}
+END_TEST
+
+CHECK_MAIN(
+	"net_tcp", data_goes_there_and_back, what_is_denied_is_reset_at_once,
+	segments_of_no_connection_are_reset, a_refused_connection_is_reset,
+	the_same_syn_again_gets_the_same_answer,
+	an_answer_to_what_was_not_said_is_reset, half_open_connections_are_few,
+	connections_have_a_limit, a_gap_is_not_filled_from_behind,
+	what_came_already_is_passed_over, who_asks_whether_we_live_is_told,
+	only_the_very_next_byte_resets, a_syn_within_a_connection_is_a_question,
+	an_ack_of_what_was_not_sent_is_refused,
+	segments_without_ack_are_dropped, a_window_is_kept,
+	three_of_the_same_ack_send_it_again,
+	what_is_not_acked_is_sent_again_and_then_given_up,
+	a_shut_window_is_asked_about, an_answer_that_is_not_acked_is_given_up,
+	the_guest_ends_first, the_host_ends_first, a_lost_end_is_sent_again,
+	nothing_comes_after_an_end, who_does_not_read_shuts_the_window,
+	bytes_are_held_until_they_are_judged, what_is_no_tls_is_judged_as_such,
+	what_is_denied_when_looked_at_goes_nowhere,
+	what_cannot_be_read_is_denied, an_end_before_the_verdict_is_denied,
+	who_begins_and_does_not_go_on_is_reset,
+	a_server_that_speaks_first_is_heard, a_new_policy_ends_what_it_denies,
+	what_nobody_looked_at_cannot_be_looked_at_later)
