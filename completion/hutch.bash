@@ -38,7 +38,7 @@ _hutch_values() {
 	--keep-alive) echo processes ;;
 	--on-exit) echo stop keep ;;
 	--disk) echo ram ;;
-	--net) echo none passt tap= ;;
+	--net) echo none internet passt tap= ;;
 	--pull) echo missing always never ;;
 	esac
 }
@@ -71,12 +71,13 @@ _hutch_image() {
 	esac
 }
 
-# _hutch_fs HUTCH CUR WORDS: verbs of its own, then names; the rest is the VM's.
-_hutch_fs() {
+# _hutch_subs HUTCH CUR WORDS VERB: verbs of its own, then names of VMs; what
+# comes behind these is not ours to know.
+_hutch_subs() {
 	case $3 in
 	0)
-		mapfile -t COMPREPLY < <(compgen -W "$("$1" help fs \
-			2>/dev/null | sed -n 's/^hutch fs \([a-z]*\) .*/\1/p')" \
+		mapfile -t COMPREPLY < <(compgen -W "$("$1" help "$4" \
+			2>/dev/null | sed -n "s/^hutch $4 \([a-z]*\) .*/\1/p")" \
 			-- "$2")
 		;;
 	1)
@@ -146,8 +147,8 @@ _hutch() {
 	image)
 		_hutch_image "$cmd" "$cur" "$words" "$vm"
 		;;
-	fs)
-		_hutch_fs "$cmd" "$cur" "$words"
+	fs | net)
+		_hutch_subs "$cmd" "$cur" "$words" "$verb"
 		;;
 	backup | restore)
 		case $words in

@@ -12,11 +12,11 @@
 #define SUBS_MAX  16
 
 static const struct verb *const verbs[] = {
-	&verb_run,    &verb_start,   &verb_exec,    &verb_ps,    &verb_attach,
-	&verb_logs,   &verb_wait,    &verb_kill,    &verb_drop,  &verb_stop,
-	&verb_list,   &verb_inspect, &verb_events,  &verb_rm,    &verb_cp,
-	&verb_fs,     &verb_backup,  &verb_restore, &verb_image, &verb_volume,
-	&verb_doctor, &verb_version, &verb_help,
+	&verb_run,  &verb_start,   &verb_exec,    &verb_ps,    &verb_attach,
+	&verb_logs, &verb_wait,    &verb_kill,    &verb_drop,  &verb_stop,
+	&verb_list, &verb_inspect, &verb_events,  &verb_rm,    &verb_cp,
+	&verb_fs,   &verb_backup,  &verb_restore, &verb_image, &verb_volume,
+	&verb_net,  &verb_doctor,  &verb_version, &verb_help,
 };
 
 /* What people try who come from elsewhere. */
@@ -203,7 +203,7 @@ static int check_words(const struct cli *c, const struct opt_words *w)
 static void free_lists(const struct opt *o, void *opts)
 {
 	for (; o->kind != OPT_NONE; o++) {
-		if (o->kind == OPT_LIST)
+		if (o->kind == OPT_LIST || o->kind == OPT_NAMED)
 			opt_list_done((void *)((char *)opts + o->off));
 	}
 }

@@ -91,6 +91,7 @@ extern const struct verb verb_fs;
 extern const struct verb verb_restore;
 extern const struct verb verb_image;
 extern const struct verb verb_volume;
+extern const struct verb verb_net;
 extern const struct verb verb_doctor;
 extern const struct verb verb_version;
 extern const struct verb verb_help;

@@ -74,6 +74,8 @@ static int read_vm(const struct command_opts *o, struct command *cmd,
 		r = mount_volume(&cmd->mounts, o->volume.v[i], e);
 	for (size_t i = 0; r == 0 && i < o->mount.n; i++)
 		r = mount_words(&cmd->mounts, o->mount.v[i], e);
+	if (r == 0)
+		r = netopt_parse(o->net, &o->net_rules, &cmd->net, e);
 	return r;
 }
 _Static_assert(HUTCH_MEMORY_MIN >> 20 == 64, "the sentence says so");
@@ -196,6 +198,7 @@ void command_done(struct command *cmd)
 {
 	env_done(&cmd->env);
 	mount_done(&cmd->mounts);
+	netopt_done(&cmd->net);
 	command_image_done(cmd);
 }
 
@@ -217,8 +220,10 @@ static void go_on(struct hutch_start_opts *so, const struct hutch_record *old)
 	so->workdir = so->workdir ? so->workdir : old->workdir;
 	so->mounts = so->mounts ? so->mounts : old->mounts;
 	so->labels = so->labels ? so->labels : old->labels;
-	if (!so->net && old->net && *old->net)
+	if (!so->net && old->net && *old->net) {
 		so->net = old->net;
+		so->net_policy = *old->net_policy ? old->net_policy : NULL;
+	}
 }
 
 struct hutch_start_opts command_start_opts(const struct command_opts *o,
@@ -243,7 +248,8 @@ struct hutch_start_opts command_start_opts(const struct command_opts *o,
 	so.mounts = mount_list(&cmd->mounts);
 	so.image = cmd->image;
 	so.disk = cmd->disk;
-	so.net = o->net;
+	so.net = cmd->net.net;
+	so.net_policy = cmd->net.policy;
 	if (cmd->old)
 		go_on(&so, cmd->old);
 	so.flags |= cmd->disk_ram ? HUTCH_START_DISK_RAM : 0;

@@ -7,6 +7,7 @@
 #include "host/cli/env.h"
 #include "host/cli/keys.h"
 #include "host/cli/mount.h"
+#include "host/cli/netopt.h"
 #include "host/cli/stream.h"
 
 /** struct command_opts - All their options; each table has those it takes */
@@ -36,6 +37,7 @@ struct command_opts {
 	const char *entrypoint;
 	const char *pull;
 	const char *net;
+	struct opt_list net_rules;
 	bool rm;
 	bool no_wait;
 	/* Of a process in one. */
@@ -91,7 +93,12 @@ struct command_opts {
 	{ "mount", 0, OPT_LIST, COMMAND_OFF(mount), "WORDS", \
 	  "the same as type=bind,src=SRC,dst=DST[,readonly]" }, \
 	{ "net", 0, OPT_STR, COMMAND_OFF(net), "NET", \
-	  "none, passt or tap=IF[,address=A/N,...] (none)" }, \
+	  "none, internet, passt, tap=IF[,address=A/N,...] or a file with a " \
+	  "policy (none)" }, \
+	{ "allow", 0, OPT_NAMED, COMMAND_OFF(net_rules), "HOST[:PORT]", \
+	  "let the VM connect there: a name, a glob, an address or a range" }, \
+	{ "deny", 0, OPT_NAMED, COMMAND_OFF(net_rules), "HOST[:PORT]", \
+	  "do not, whatever a later --allow or --net internet says" }, \
 	{ "idle-timeout", 0, OPT_STR, COMMAND_OFF(idle_timeout), "TIME", \
 	  "end it when no client did anything for so long" }, \
 	{ "keep-alive", 0, OPT_STR, COMMAND_OFF(keep_alive), "WHAT", \
@@ -153,6 +160,7 @@ struct command {
 	uint64_t idle_timeout_ms;
 	uint64_t disk;
 	struct cli_mounts mounts;
+	struct netopt net;
 	struct hutch_image *image;
 	const char *const *image_argv;
 	struct hutch_record *old;

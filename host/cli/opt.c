@@ -111,9 +111,14 @@ static int set_value(struct parse *p, const struct opt *o, const char *value)
 		*(const char **)field = value;
 		return 0;
 	}
-	if (l->n == OPT_LIST_MAX)
+	if (l->n >= OPT_LIST_MAX * (o->kind == OPT_NAMED ? 2u : 1u))
 		return refuse(p, "--%s is given more than %d times", o->name,
 			      OPT_LIST_MAX);
+	if (o->kind == OPT_NAMED) {
+		int r = add_value(l, o->name);
+
+		return r < 0 ? r : add_value(l, value);
+	}
 	return add_value(l, value);
 }
 

@@ -26,10 +26,11 @@
 
 /** enum opt_kind - What an option does to the field it names */
 enum opt_kind {
-	OPT_FLAG, /* bool */
-	OPT_STR,  /* const char *, the last one wins */
-	OPT_LIST, /* struct opt_list */
-	OPT_NONE, /* ends a table */
+	OPT_FLAG,  /* bool */
+	OPT_STR,   /* const char *, the last one wins */
+	OPT_LIST,  /* struct opt_list */
+	OPT_NAMED, /* likewise, of pairs: the option's name, its value */
+	OPT_NONE,  /* ends a table */
 };
 
 /**

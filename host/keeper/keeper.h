@@ -66,6 +66,9 @@ struct guest_conn {
 /**
  * struct keeper_net - Of the VM's network; see net.c
  * @link:	The monitor's end, until it has it; -1: none
+ * @control:	Of hutch-net; -1: none
+ * @asked:	It owes us an answer
+ * @policy:	For the record, once it has answered "ok"; or NULL
  * @err:	What the program says
  * @pid:	Of the program; 0: there is none
  */
@@ -76,6 +79,10 @@ struct keeper_net {
 	pid_t pid;
 	int pidfd;
 	struct loop_io io;
+	int control;
+	struct loop_io control_io;
+	bool asked;
+	char *policy;
 };
 
 /**
@@ -227,6 +234,34 @@ void net_given(struct keeper *k);
 /** net_end() - The monitor has gone, and the program goes. Takes none, too */
 void net_end(struct keeper *k);
 
+/* ---- netctl.c ---- */
+
+/**
+ * netctl_start() - Give hutch-net its policy, and wait until it has taken it
+ *
+ * Return: 0; -EINVAL with its sentence, or -errno
+ */
+MUST_CHECK int netctl_start(struct keeper *k, struct err *e);
+
+/**
+ * netctl_ask() - Send it a request; serve_net() has the answer
+ *
+ * Return: 0; -EOPNOTSUPP: this network has no policy; -EPIPE: it has ended;
+ *         -EBUSY: it is at another request
+ */
+MUST_CHECK int netctl_ask(struct keeper *k, const char *message, size_t len);
+
+/**
+ * netctl_read() - A file of a client: a memory file, or the like
+ * @ret:	Terminated; the caller's
+ *
+ * Return: its length, from 1; -EINVAL if it is no plain file of a fit size
+ */
+MUST_CHECK ssize_t netctl_read(int fd, char **ret);
+
+/** netctl_end() - It has ended, or shall: who waits is told. Takes none, too */
+void netctl_end(struct keeper *k);
+
 /* ---- guest.c ---- */
 
 /**
@@ -302,6 +337,13 @@ void serve_ready(struct keeper *k);
 
 /** serve_exit() - Answer all who wait; the record is final */
 void serve_exit(struct keeper *k);
+
+/**
+ * serve_net() - Answer who has asked the network
+ * @code:	0 or -errno
+ * @text:	JSON; of an error its sentence
+ */
+void serve_net(struct keeper *k, int code, const char *text);
 
 void serve_close(struct keeper *k);
 

@@ -26,22 +26,39 @@
 
 #define TEXT_MAX (KEEPER_STDERR_MAX + 64)
 
-/* The program's descriptor of its link; its stderr is a pipe to us. */
-#define LINK_FD "3"
+/* The program's descriptors; its stderr is a pipe to us. */
+#define LINK_FD    "3"
+#define CONTROL_FD 4
 
 /**
  * struct ends - What the program gets
  * @link:	Its end of the link
  * @err:	Its stderr
+ * @control:	Of hutch-net; else -1
  */
 struct ends {
 	int link;
 	int err;
+	int control;
 };
 
 void net_init(struct keeper_net *n)
 {
-	*n = (struct keeper_net){ .link = -1, .err = -1, .pidfd = -1 };
+	*n = (struct keeper_net){
+		.link = -1, .err = -1, .pidfd = -1, .control = -1
+	};
+}
+
+/* So that none has a number that another one shall get. */
+static int move_up(int *fd)
+{
+	int up = *fd < 0 ? -1 : fcntl(*fd, F_DUPFD_CLOEXEC, CONTROL_FD + 1);
+
+	if (*fd >= 0 && up < 0)
+		return -errno;
+	base_closep(fd);
+	*fd = up;
+	return 0;
 }
 
 static int make_ends(struct keeper_net *n, struct ends *ends)
@@ -52,11 +69,21 @@ static int make_ends(struct keeper_net *n, struct ends *ends)
 		return -errno;
 	n->link = p[0];
 	ends->link = p[1];
+	if (n->plan.mode == NETPLAN_POLICY) {
+		if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, p) <
+		    0)
+			return -errno;
+		n->control = p[0];
+		ends->control = p[1];
+	}
 	if (pipe2(p, O_CLOEXEC) < 0)
 		return -errno;
 	n->err = p[0];
 	ends->err = p[1];
-	r = io_set_nonblock(n->err, 1);
+	r = move_up(&ends->link);
+	r = r < 0 ? r : move_up(&ends->err);
+	r = r < 0 ? r : move_up(&ends->control);
+	r = r < 0 ? r : io_set_nonblock(n->err, 1);
 	/* We read what it has said when it has ended: it must not wait for us. */
 	return r < 0 ? r : io_set_nonblock(ends->err, 1);
 }
@@ -65,10 +92,13 @@ static int file_actions(posix_spawn_file_actions_t *fa, const struct ends *ends)
 {
 	int r = posix_spawn_file_actions_adddup2(fa, ends->err, 2);
 
-	/* In this order: its stderr may have that number now. */
-	return -(r ? r
-		   : posix_spawn_file_actions_adddup2(fa, ends->link,
-						      LINK_FD[0] - '0'));
+	r = r ? r
+	      : posix_spawn_file_actions_adddup2(fa, ends->link,
+						 LINK_FD[0] - '0');
+	if (r == 0 && ends->control >= 0)
+		r = posix_spawn_file_actions_adddup2(fa, ends->control,
+						     CONTROL_FD);
+	return -r;
 }
 
 static int spawn(char *const argv[], const struct ends *ends, pid_t *pid)
@@ -146,6 +176,15 @@ static int start_passt(struct keeper *k, const struct ends *ends)
 	return spawn(argv, ends, &k->net.pid);
 }
 
+static int start_hutch_net(struct keeper *k, const struct ends *ends)
+{
+	char path[PATH_MAX];
+	char *argv[] = { path, NULL };
+
+	(void)snprintf(path, sizeof(path), "%s", k->path[LAUNCH_PATH_NET]);
+	return spawn(argv, ends, &k->net.pid);
+}
+
 /* The last line that it said, if there is one. */
 static const char *last_line(char *buf, size_t len)
 {
@@ -189,6 +228,7 @@ static void on_end(struct loop_io *io, uint32_t events)
 		return;
 	loop_del(io);
 	n->pid = 0;
+	netctl_end(k);
 	tell_end(k, status);
 }
 
@@ -204,22 +244,26 @@ static int watch(struct keeper *k)
 
 int net_start(struct keeper *k, struct err *e)
 {
-	struct ends ends = { -1, -1 };
+	struct ends ends = { -1, -1, -1 };
 	int r = netplan_read(*k->rec->net ? k->rec->net : NULL, &k->net.plan,
 			     e);
 
-	if (r < 0 || !netplan_helper(&k->net.plan))
+	if (r < 0 || !netplan_private(&k->net.plan))
 		return r;
 	r = make_ends(&k->net, &ends);
 	if (r == 0)
-		r = start_passt(k, &ends);
+		r = k->net.plan.mode == NETPLAN_PASST
+			    ? start_passt(k, &ends)
+			    : start_hutch_net(k, &ends);
 	base_closep(&ends.link);
 	base_closep(&ends.err);
+	base_closep(&ends.control);
 	if (r == 0)
 		r = watch(k);
-	return r < 0 ? err_set(e, r, "network: cannot run '%s': %s",
-			       k->path[LAUNCH_PATH_NET], strerror(-r))
-		     : 0;
+	if (r < 0)
+		return err_set(e, r, "network: cannot run '%s': %s",
+			       k->path[LAUNCH_PATH_NET], strerror(-r));
+	return k->net.control < 0 ? 0 : netctl_start(k, e);
 }
 
 bool net_words(const struct keeper *k, char words[KEEPER_NET_WORDS])
@@ -230,7 +274,8 @@ bool net_words(const struct keeper *k, char words[KEEPER_NET_WORDS])
 	if (p->mode == NETPLAN_TAP)
 		n = snprintf(words, KEEPER_NET_WORDS, "tap=%s,", p->tap);
 	else if (k->net.link >= 0)
-		n = snprintf(words, KEEPER_NET_WORDS, "fd=%d,", k->net.link);
+		n = snprintf(words, KEEPER_NET_WORDS, "fd=%d,%s", k->net.link,
+			     p->mode == NETPLAN_POLICY ? "vnet-hdr=on," : "");
 	else
 		return false;
 	n += snprintf(words + n, KEEPER_NET_WORDS - (size_t)n,
@@ -256,6 +301,7 @@ void net_end(struct keeper *k)
 	struct keeper_net *n = &k->net;
 
 	loop_del(&n->io);
+	netctl_end(k);
 	net_given(k);
 	if (n->pid > 0) {
 		(void)kill(n->pid, SIGKILL);

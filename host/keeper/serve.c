@@ -3,22 +3,28 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 
+#include "common/io.h"
+#include "common/unix.h"
 #include "host/keeper/keeper.h"
 
 #define GRACE_MAX_MS 86400000u
+#define CLIENT_FDS   2
 
 enum waits {
 	WAITS_NOT,
 	WAITS_READY,
-	WAITS_EXIT
+	WAITS_EXIT,
+	WAITS_NET
 };
 
 /**
  * struct client - One connection
  * @free:	It goes when the batch of events is over
  * @len:	Bytes of a request so far
+ * @fds:	That came with it; -1: none
  */
 struct client {
 	struct loop_io io;
@@ -27,8 +33,16 @@ struct client {
 	struct keeper *k;
 	enum waits waits;
 	size_t len;
+	int fds[CLIENT_FDS];
 	char line[KEEPER_LINE_MAX];
 };
+
+static void drop_fds(struct client *c)
+{
+	for (size_t i = 0; i < CLIENT_FDS; i++)
+		if (c->fds[i] >= 0)
+			(void)close(take_fd(&c->fds[i]));
+}
 
 static void free_client(struct loop_defer *d)
 {
@@ -43,6 +57,7 @@ static void drop(struct client *c)
 		return;
 	loop_del(&c->io);
 	(void)close(fd);
+	drop_fds(c);
 	list_del(&c->link);
 	c->k->n_clients--;
 	loop_defer(&c->k->loop, &c->free, free_client);
@@ -73,6 +88,88 @@ static void answer_error(struct client *c, int code, const char *sentence)
 
 	ctl_error(&o, code, sentence);
 	answer(c, &o);
+}
+
+/* ---- The network ---- */
+
+static void refuse_net(struct client *c, int code)
+{
+	answer_error(c, code,
+		     code == -EOPNOTSUPP
+			     ? "the network of this VM has no policy"
+		     : code == -EPIPE ? "the network has ended"
+		     : code == -EBUSY ? "the network is being asked by another"
+				      : "the network cannot be asked");
+}
+
+static void ask_net(struct client *c, const char *message, size_t len)
+{
+	int r = netctl_ask(c->k, message, len);
+
+	if (r < 0)
+		refuse_net(c, r);
+	else
+		c->waits = WAITS_NET;
+}
+
+static void do_net_show(struct client *c)
+{
+	static const char show[] = "{\"show\":true}";
+
+	ask_net(c, show, sizeof(show) - 1);
+}
+
+/* The policy for the record is kept until hutch-net has taken it. */
+static void do_net_set(struct client *c)
+{
+	auto_free char *message = NULL;
+	auto_free char *policy = NULL;
+	ssize_t len = netctl_read(c->fds[0], &message);
+	ssize_t n = netctl_read(c->fds[1], &policy);
+
+	drop_fds(c);
+	if (len < 0 || n < 0) {
+		answer_error(c, -EINVAL,
+			     "net-set: wants two files of at most 64 KiB");
+		return;
+	}
+	ask_net(c, message, (size_t)len);
+	explicit_bzero(message, (size_t)len);
+	if (c->waits == WAITS_NET)
+		c->k->net.policy = take_ptr(&policy);
+}
+
+static void answer_file(struct client *c, const char *text)
+{
+	auto_fd int fd = memfd_create("hutch-net", MFD_CLOEXEC);
+	struct ctl_out o;
+	int len;
+
+	if (fd < 0 || io_write_full(fd, text, strlen(text)) < 0 ||
+	    lseek(fd, 0, SEEK_SET) < 0) {
+		answer_error(c, -ENOMEM, "no memory");
+		return;
+	}
+	ctl_begin(&o, "ok");
+	len = ctl_end(&o);
+	c->waits = WAITS_NOT;
+	if (len < 0 ||
+	    unix_send_fds(c->io.fd, o.buf, (size_t)len, &fd, 1) != len)
+		drop(c);
+}
+
+void serve_net(struct keeper *k, int code, const char *text)
+{
+	struct list *p, *n;
+
+	list_for_each_safe (p, n, &k->clients) {
+		struct client *c = list_entry(p, struct client, link);
+
+		if (c->waits == WAITS_NET && code < 0)
+			answer_error(c, code, text);
+		else if (c->waits == WAITS_NET)
+			answer_file(c, text);
+	}
 }
 
 /* ---- Verbs ---- */
@@ -149,21 +246,44 @@ static void do_line(struct client *c, size_t len)
 		do_stop(c, &m);
 	else if (strcmp(m.verb, "kill") == 0)
 		do_kill(c);
+	else if (strcmp(m.verb, "net-show") == 0)
+		do_net_show(c);
+	else if (strcmp(m.verb, "net-set") == 0)
+		do_net_set(c);
 	else
 		answer_error(c, -EINVAL, "unknown verb");
 }
 
 /* ---- Connections ---- */
 
+/* The socket does not block. */
+static ssize_t receive(struct client *c)
+{
+	int fds[UNIX_FDS_MAX], n_fds = 0;
+	ssize_t n = unix_recv_fds(c->io.fd, c->line + c->len,
+				  sizeof(c->line) - 1 - c->len, fds, &n_fds);
+
+	if (n < 0)
+		return n;
+	if (n_fds)
+		drop_fds(c);
+	for (int i = 0; i < n_fds; i++) {
+		if (i < CLIENT_FDS)
+			c->fds[i] = fds[i];
+		else
+			(void)close(fds[i]);
+	}
+	return n;
+}
+
 static void on_client(struct loop_io *io, uint32_t events)
 {
 	struct client *c = container_of(io, struct client, io);
-	ssize_t n = recv(io->fd, c->line + c->len, sizeof(c->line) - 1 - c->len,
-			 MSG_DONTWAIT);
+	ssize_t n = receive(c);
 	char *nl;
 
 	(void)events;
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+	if (n == -EAGAIN || n == -EINTR)
 		return;
 	if (n <= 0) {
 		drop(c);
@@ -197,6 +317,8 @@ static bool accept_one(struct keeper *k)
 		return true;
 	}
 	c->k = k;
+	for (size_t i = 0; i < CLIENT_FDS; i++)
+		c->fds[i] = -1;
 	list_add_tail(&k->clients, &c->link);
 	k->n_clients++;
 	return true;

@@ -269,6 +269,7 @@ static const struct place places[] = {
 			      ADVICE_BUILD },
 	[HUTCH_PATH_IMAGE] = { "hutch-image", "host/image/hutch-image",
 			       ADVICE_BUILD },
+	[HUTCH_PATH_NET] = { "hutch-net", "host/net/hutch-net", ADVICE_BUILD },
 	[HUTCH_PATH_RECIPES] = { "recipes", "images/recipes", ADVICE_BUILD },
 	[HUTCH_PATH_BUILD] = { "build-debian", "images/build-debian",
 			       ADVICE_BUILD },
@@ -391,6 +392,7 @@ int dirs_find(const struct hutch *h, int what, const char *given, char **ret,
 	case HUTCH_PATH_IMAGE:
 	case HUTCH_PATH_RECIPES:
 	case HUTCH_PATH_BUILD:
+	case HUTCH_PATH_NET:
 		return find_program(h, &places[what], ret, e);
 	case HUTCH_PATH_KERNEL:
 		return find_kernel(h, given, ret, e);

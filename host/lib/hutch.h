@@ -153,7 +153,8 @@ enum hutch_path {
 	HUTCH_PATH_KERNEL,  /* $HUTCH_KERNEL or <data>/kernel/vmlinux */
 	HUTCH_PATH_IMAGE,   /* hutch-image, which makes images */
 	HUTCH_PATH_RECIPES, /* folder: what hutch_image_build() can build */
-	HUTCH_PATH_BUILD    /* the shell script by which it does */
+	HUTCH_PATH_BUILD,   /* the shell script by which it does */
+	HUTCH_PATH_NET      /* hutch-net, a guest's network with a policy */
 };
 
 /**
@@ -280,11 +281,17 @@ struct hutch_image;
  *		before, or HUTCH_DISK_DEFAULT.  A file counts with its size, also
  *		where it is a hole
  * @net:	The network.  NULL or "none": a loopback interface and no other.
+ *		"internet": public addresses, and nothing of the host or its
+ *		networks.  "policy": what @net_policy allows.
  *		"passt": that of the host's user, by a passt(1) of its own.
  *		"tap=IF": a tap of the host, which is there already.  Behind
  *		it, each after a comma: mtu=N, rate=10M/1000p, search=DOMAIN,
  *		and of a tap address=A/N, gateway=A, route=A/N-A, dns=A, all
  *		for the guest, which sets them up as it boots
+ * @net_policy:	With "policy": JSON as in docs/network-policy.md, at most 64
+ *		KiB.  The record keeps it as it is; in what it injects
+ *		"${env:NAME}" stands for a variable of the caller's environment,
+ *		which no file and no command line ever holds
  *
  * The disk is kept when the VM has stopped, and the next start under its name
  * goes on with it.  That has to be with the same image (-EEXIST); hutch_rm()
@@ -312,6 +319,7 @@ struct hutch_start_opts {
 	const struct hutch_image *image;
 	uint64_t disk;
 	const char *net;
+	const char *net_policy;
 };
 
 /* clang-format off */
@@ -320,7 +328,7 @@ struct hutch_start_opts {
 		sizeof(struct hutch_start_opts), NULL, 0, 0, 0, NULL,     \
 			NULL, NULL, NULL, NULL, NULL, 0, 0,               \
 			HUTCH_WAIT_STARTED, NULL, 0, HUTCH_ON_EXIT_STOP,  \
-			NULL, NULL, 0, NULL                               \
+			NULL, NULL, 0, NULL, NULL                         \
 	}
 /* clang-format on */
 
@@ -439,6 +447,7 @@ enum hutch_disk {
  * @disk:	enum hutch_disk
  * @disk_bytes:	That may be on it; 0 unless it is kept
  * @net:	As in struct hutch_start_opts, or "" for none
+ * @net_policy:	Likewise, or ""
  *
  * Made by the library, which may add fields at the end.
  */
@@ -483,6 +492,7 @@ struct hutch_record {
 	enum hutch_disk disk;
 	uint64_t disk_bytes;
 	const char *net;
+	const char *net_policy;
 };
 
 /**
@@ -1093,7 +1103,7 @@ HUTCH_API int hutch_process_wait(struct hutch *h, const char *name,
  * @vm:		Its name
  * @id:		Its id, as in its record
  * @kind:	"started", "ready", "process-started", "process-exited", "oom",
- *		"idle", "net-ended", "stopped", which is the last; others may
+ *		"idle", "net-denied", "net-ended", "stopped", which is the last; others may
  *		be added
  * @process:	Id of the process, or ""
  * @reason:	Of "stopped", as hutch_reason_name(), or ""
@@ -1167,6 +1177,32 @@ HUTCH_API int hutch_events_wait(struct hutch_events *ev,
 
 /** hutch_events_close() - Takes NULL */
 HUTCH_API void hutch_events_close(struct hutch_events *ev);
+
+/* ---- Network ---------------------------------------------------------- */
+
+#define HUTCH_NET_CUT (1u << 0) /* end what the new policy does not allow */
+
+/**
+ * hutch_net_show() - What the network of a VM that runs allows, and did
+ * @ret:	JSON, as in docs/network-policy.md; for free()
+ *
+ * Return: 0; -ENOENT; -ESRCH if the VM has ended, -EPIPE if its network has;
+ *         -EOPNOTSUPP if that has no policy; -EBUSY
+ */
+HUTCH_API int hutch_net_show(struct hutch *h, const char *name, char **ret,
+			     struct hutch_err *e);
+
+/**
+ * hutch_net_set() - Replace the policy of a VM that runs
+ * @policy:	As @net_policy of hutch_start(); the record has it from now on
+ * @flags:	HUTCH_NET_*; without one, connections that are there go on
+ *
+ * Return: as hutch_net_show(), or -EINVAL: the policy is refused, and the old one
+ *         stays
+ */
+HUTCH_API int hutch_net_set(struct hutch *h, const char *name,
+			    const char *policy, unsigned int flags,
+			    struct hutch_err *e);
 
 /* ---- Logs ------------------------------------------------------------- */
 

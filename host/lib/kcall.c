@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <time.h>
 
+#include "common/io.h"
 #include "common/unix.h"
 #include "host/lib/internal.h"
 #include "host/lib/kcall.h"
@@ -19,25 +20,31 @@
 #define LOCK_STEP_MAX_MS 200
 #define LOCK_WAIT_MS     5000
 
-int kcall_send(int run_fd, const char *verb, const char *key, const char *arg,
-	       struct err *e)
+static int send_line(int run_fd, struct ctl_out *o, const int *fds, int n,
+		     struct err *e)
 {
 	auto_fd int fd =
 		unix_connect(run_fd, VMDIR_KEEPER_SOCK, SOCK_STREAM, e);
-	struct ctl_out o;
-	int len;
+	int len = ctl_end(o);
 
 	if (fd < 0)
 		return fd;
+	bug_on(len < 0);
+	/* A new socket has room for a line: all of it goes or none. */
+	if (unix_send_fds(fd, o->buf, (size_t)len, fds, n) != len)
+		return err_set(e, -EPIPE, "the VM's keeper does not listen");
+	return take_fd(&fd);
+}
+
+int kcall_send(int run_fd, const char *verb, const char *key, const char *arg,
+	       struct err *e)
+{
+	struct ctl_out o;
+
 	ctl_begin(&o, verb);
 	if (key)
 		ctl_add(&o, key, arg);
-	len = ctl_end(&o);
-	bug_on(len < 0);
-	/* A new socket has room for a line: all of it goes or none. */
-	if (send(fd, o.buf, (size_t)len, MSG_NOSIGNAL) != len)
-		return err_set(e, -EPIPE, "the VM's keeper does not listen");
-	return take_fd(&fd);
+	return send_line(run_fd, &o, NULL, 0, e);
 }
 
 static int parse_answer(char *line, size_t len, struct ctl_msg *ret,
@@ -53,19 +60,40 @@ static int parse_answer(char *line, size_t len, struct ctl_msg *ret,
 	return 0;
 }
 
-int kcall_answer(int fd, int timeout_ms, char line[CTL_LINE_MAX],
-		 struct ctl_msg *ret, struct err *e)
+/* Keeps the first descriptor that comes with an answer, if one is wanted. */
+static ssize_t receive(int fd, char *buf, size_t len, int *ret_fd)
+{
+	int fds[UNIX_FDS_MAX], n_fds = 0;
+	ssize_t n;
+
+	if (!ret_fd) {
+		n = recv(fd, buf, len, MSG_DONTWAIT);
+		return n < 0 ? -errno : n;
+	}
+	n = unix_recv_fds(fd, buf, len, fds, &n_fds);
+	for (int i = 0; n >= 0 && i < n_fds; i++) {
+		if (*ret_fd < 0)
+			*ret_fd = fds[i];
+		else
+			(void)close(fds[i]);
+	}
+	return n;
+}
+
+/* With @ret_fd the socket does not block. */
+static int get_answer(int fd, int timeout_ms, char line[CTL_LINE_MAX],
+		      struct ctl_msg *ret, int *ret_fd, struct err *e)
 {
 	uint64_t end = deadline_in(timeout_ms);
 	size_t len = 0;
 
 	for (;;) {
 		/* What is here already is read without patience, too. */
-		ssize_t n = recv(fd, line + len, CTL_LINE_MAX - 1 - len,
-				 MSG_DONTWAIT);
+		ssize_t n =
+			receive(fd, line + len, CTL_LINE_MAX - 1 - len, ret_fd);
 		const char *nl;
 
-		if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
+		if (n == -EAGAIN || n == -EINTR) {
 			int r = deadline_poll(fd, POLLIN, end);
 
 			if (r < 0)
@@ -85,6 +113,37 @@ int kcall_answer(int fd, int timeout_ms, char line[CTL_LINE_MAX],
 			return err_set(e, -EBADMSG,
 				       "the VM's keeper answers too much");
 	}
+}
+
+int kcall_answer(int fd, int timeout_ms, char line[CTL_LINE_MAX],
+		 struct ctl_msg *ret, struct err *e)
+{
+	return get_answer(fd, timeout_ms, line, ret, NULL, e);
+}
+
+int kcall_pass(int run_fd, const char *verb, const int *fds, int n,
+	       int timeout_ms, int *ret_fd, struct err *e)
+{
+	auto_free char *line = malloc(CTL_LINE_MAX);
+	struct ctl_msg m;
+	struct ctl_out o;
+	auto_fd int fd = -1;
+	int r;
+
+	*ret_fd = -1;
+	if (!line)
+		return err_set(e, -ENOMEM, "no memory");
+	ctl_begin(&o, verb);
+	fd = send_line(run_fd, &o, fds, n, e);
+	if (fd < 0)
+		return fd;
+	r = io_set_nonblock(fd, 1);
+	if (r < 0)
+		return err_set(e, r, "socket: %s", strerror(-r));
+	r = get_answer(fd, timeout_ms, line, &m, ret_fd, e);
+	if (r < 0 && *ret_fd >= 0)
+		(void)close(take_fd(ret_fd));
+	return r;
 }
 
 void kcall_apply_exit(const struct ctl_msg *m, struct hutch_record *rec)

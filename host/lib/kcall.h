@@ -6,6 +6,9 @@
  *	stop grace_ms=N		answered, as wait for=exit, when it has ended
  *	kill			likewise
  *	wait for=ready		ok; error ESRCH if it ended first
+ *	net-show		ok, with a file: JSON
+ *	net-set			with two files, the message for hutch-net and the
+ *				policy for the record; ok
  *	wait for=exit		ok id=HEX reason=exited exit_code=7 signal=0
  *				ended=NS [text=...]
  */
@@ -38,6 +41,16 @@ MUST_CHECK int kcall_send(int run_fd, const char *verb, const char *key,
  */
 MUST_CHECK int kcall_answer(int fd, int timeout_ms, char line[CTL_LINE_MAX],
 			    struct ctl_msg *ret, struct err *e);
+
+/**
+ * kcall_pass() - A request and its answer, with descriptors (SCM_RIGHTS)
+ * @fds:	@n of them, which stay the caller's
+ * @ret_fd:	The caller's; -1: the answer had none
+ *
+ * Return: as kcall_send() and kcall_answer()
+ */
+MUST_CHECK int kcall_pass(int run_fd, const char *verb, const int *fds, int n,
+			  int timeout_ms, int *ret_fd, struct err *e);
 
 /** kcall_apply_exit() - Put an answer about the end into a record */
 void kcall_apply_exit(const struct ctl_msg *m, struct hutch_record *rec);

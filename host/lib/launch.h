@@ -23,6 +23,7 @@ enum launch_fd {
 	LAUNCH_FD_VSOCK_SOCK,  /* likewise, for the monitor's vsock */
 	LAUNCH_FD_BOOT,        /* memory file: the boot message */
 	LAUNCH_FD_MAIN,     /* memory file: EXEC of the main process; or -1 */
+	LAUNCH_FD_NET,      /* memory file: for hutch-net; or -1 */
 	LAUNCH_FD_START,    /* pipe: the keeper's first words */
 	LAUNCH_FD_LIFELINE, /* pipe: its end ends the VM; or -1 */
 	LAUNCH_FD_IMAGE,    /* of an image: its root; or -1, as the next two */

@@ -13,10 +13,10 @@
 
 #define WHAT "network"
 
-/** struct word - A key of the words, and for which modes it is */
+/** struct word - A key of the words, and whether it is not for a tap alone */
 struct word {
 	const char *key;
-	bool passt;
+	bool any;
 	int (*take)(struct netplan *p, char *value, struct err *e);
 };
 
@@ -171,9 +171,9 @@ static int take_word(struct netplan *p, char *w, struct err *e)
 		if (!v)
 			return err_set(e, -EINVAL, WHAT ": %s needs a value",
 				       w);
-		if (p->mode == NETPLAN_PASST && !words[i].passt)
+		if (netplan_private(p) && !words[i].any)
 			return err_set(e, -EINVAL,
-				       WHAT ": %s is for a tap: with passt a "
+				       WHAT ": %s is for a tap: without one a "
 					    "VM has its own",
 				       w);
 		return words[i].take(p, v, e);
@@ -194,9 +194,15 @@ static int take_mode(struct netplan *p, const char *w, struct err *e)
 		p->mode = NETPLAN_PASST;
 		return 0;
 	}
+	p->internet = strcmp(w, "internet") == 0;
+	if (p->internet || strcmp(w, "policy") == 0) {
+		p->mode = NETPLAN_POLICY;
+		return 0;
+	}
 	if (strncmp(w, "tap=", 4) != 0)
 		return err_set(e, -EINVAL,
-			       WHAT ": '%s' is not none, tap=IF or passt",
+			       WHAT ": '%s' is not none, internet, policy, "
+				    "tap=IF or passt",
 			       log_escape(q, sizeof(q), w, strlen(w)));
 	if (!wire_net_name_ok(w + 4))
 		return bad(e, "tap", w + 4,
@@ -230,7 +236,7 @@ static int check(struct netplan *p, const char *w, struct err *e)
 {
 	if (p->mode == NETPLAN_NONE && *w)
 		return err_set(e, -EINVAL, WHAT ": none stands alone");
-	if (p->mode == NETPLAN_PASST)
+	if (netplan_private(p))
 		fill_private(p);
 	return 0;
 }
@@ -258,6 +264,11 @@ int netplan_read(const char *text, struct netplan *ret, struct err *e)
 		r = take_word(ret, w, e);
 	}
 	return r == 0 ? check(ret, "", e) : r;
+}
+
+bool netplan_private(const struct netplan *p)
+{
+	return p->mode == NETPLAN_PASST || p->mode == NETPLAN_POLICY;
 }
 
 const char *netplan_helper(const struct netplan *p)

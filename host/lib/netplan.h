@@ -28,17 +28,20 @@
 enum netplan_mode {
 	NETPLAN_NONE, /* there is a loopback interface and no other */
 	NETPLAN_TAP,
-	NETPLAN_PASST
+	NETPLAN_PASST,
+	NETPLAN_POLICY /* hutch-net, which asks a policy */
 };
 
 /**
  * struct netplan - The words, understood
  * @tap:	Name of the interface, with NETPLAN_TAP
+ * @internet:	With NETPLAN_POLICY: no policy of its own is asked for
  * @rate:	As hutch-vmm takes it; "" for none
  * @net:	For the boot message; strings are in @text
  */
 struct netplan {
 	enum netplan_mode mode;
+	bool internet;
 	char tap[WIRE_NET_NAME_MAX + 1];
 	char rate[64];
 	struct msg_net net;
@@ -46,7 +49,8 @@ struct netplan {
 };
 
 /**
- * netplan_read() - "none", "passt[,...]", "tap=IF[,...]"; NULL is none
+ * netplan_read() - "none", "internet[,...]", "policy[,...]", "passt[,...]",
+ *		    "tap=IF[,...]"; NULL is none
  *
  * Touches nothing but @ret, into which it points: not to be copied.
  *
@@ -55,7 +59,10 @@ struct netplan {
 MUST_CHECK int netplan_read(const char *words, struct netplan *ret,
 			    struct err *e);
 
-/** netplan_helper() - Program that carries such frames, or NULL */
+/** netplan_helper() - Program of others that carries such frames, or NULL */
 const char *netplan_helper(const struct netplan *p);
+
+/** netplan_private() - Whether its addresses are the VM's own, the same in all */
+bool netplan_private(const struct netplan *p);
 
 #endif

@@ -27,7 +27,8 @@ struct hutch_record *record_new(void)
 	    record_set(&rec->workdir, "") < 0 ||
 	    record_set(&rec->image, "") < 0 ||
 	    record_set(&rec->image_id, "") < 0 ||
-	    record_set(&rec->net, "") < 0) {
+	    record_set(&rec->net, "") < 0 ||
+	    record_set(&rec->net_policy, "") < 0) {
 		hutch_record_free(rec);
 		return NULL;
 	}
@@ -62,6 +63,7 @@ void hutch_record_free(struct hutch_record *rec)
 	record_drop(rec->workdir);
 	record_drop(rec->image);
 	record_drop(rec->net);
+	record_drop(rec->net_policy);
 	record_drop(rec->image_id);
 	record_drop_list(rec->argv);
 	record_drop_list(rec->env);

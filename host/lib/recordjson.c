@@ -74,6 +74,14 @@ static json_t *json_or_null(int64_t v, int64_t null)
 	return v == null ? json_null() : json_integer(v);
 }
 
+/* What was JSON when it came; "" is null. */
+static json_t *json_text(const char *s)
+{
+	json_t *j = *s ? json_loads(s, 0, NULL) : NULL;
+
+	return j ? j : json_null();
+}
+
 static json_t *record_to_json(const struct hutch_record *rec)
 {
 	const char *reason = hutch_reason_name(rec->reason);
@@ -128,6 +136,7 @@ static json_t *record_to_json(const struct hutch_record *rec)
 	    disks[rec->disk] ? json_string(disks[rec->disk]) : json_null());
 	PUT("disk_bytes", json_or_null((json_int_t)rec->disk_bytes, 0));
 	PUT("net", *rec->net ? jsontext_string(rec->net) : json_null());
+	PUT("net_policy", json_text(rec->net_policy));
 #undef PUT
 	if (r == 0)
 		return j;
@@ -143,6 +152,18 @@ char *hutch_record_json(const struct hutch_record *rec)
 }
 
 /* ---- Reading ---- */
+
+/* A value of any kind, as compact text. */
+static int get_text(const json_t *j, const char *key, const char **field)
+{
+	const json_t *v = json_object_get(j, key);
+	auto_free char *text = json_is_object(v) ? json_dumps(v, JSON_COMPACT)
+						 : NULL;
+
+	if (json_is_object(v) && !text)
+		return -ENOMEM;
+	return text ? record_set(field, text) : 0;
+}
 
 static int64_t get_int(const json_t *j, const char *key, int64_t null)
 {
@@ -271,6 +292,7 @@ static int fill_lists(const json_t *j, struct hutch_record *rec)
 	r = r < 0 ? r : get_str(j, "image", &rec->image);
 	r = r < 0 ? r : get_str(j, "image_id", &rec->image_id);
 	r = r < 0 ? r : get_str(j, "net", &rec->net);
+	r = r < 0 ? r : get_text(j, "net_policy", &rec->net_policy);
 	r = r < 0 ? r : get_list(j, "command", &rec->argv);
 	r = r < 0 ? r : get_labels(j, &rec->labels);
 	r = r < 0 ? r : get_mounts(j, &rec->mounts);

@@ -29,6 +29,7 @@
 #include "host/lib/launch.h"
 #include "host/lib/mounts.h"
 #include "host/lib/netplan.h"
+#include "host/lib/netpolicy.h"
 #include "host/lib/startopts.h"
 #include "host/lib/vmdir.h"
 
@@ -120,6 +121,9 @@ static int find_helper(struct hutch *h, const struct hutch_start_opts *o,
 
 	if (r < 0)
 		return r;
+	if (p.mode == NETPLAN_POLICY)
+		return dirs_find(h, HUTCH_PATH_NET, NULL,
+				 &g->path[LAUNCH_PATH_NET], e);
 	if (netplan_helper(&p))
 		return dirs_find_helper(h, netplan_helper(&p),
 					&g->path[LAUNCH_PATH_NET], e);
@@ -171,6 +175,27 @@ static int give_boot(const struct hutch_start_opts *o, const char *hostname,
 		return r;
 	g->fd[LAUNCH_FD_BOOT] = make_memfd("hutch-boot", frame, len, e);
 	return MIN(g->fd[LAUNCH_FD_BOOT], 0);
+}
+
+/* With what the policy injects: in memory only, and soon hutch-net's alone. */
+static int give_net(const struct hutch_start_opts *o, struct gift *g,
+		    struct err *e)
+{
+	char *message = NULL;
+	struct netplan p;
+	int r = netplan_read(o->net, &p, e);
+
+	if (r < 0 || p.mode != NETPLAN_POLICY)
+		return r;
+	r = netpolicy_message(o->net_policy ? o->net_policy
+					    : NETPOLICY_INTERNET,
+			      p.net.mtu, &message, e);
+	if (r < 0)
+		return r;
+	g->fd[LAUNCH_FD_NET] =
+		make_memfd("hutch-net", message, strlen(message), e);
+	netpolicy_free(message);
+	return MIN(g->fd[LAUNCH_FD_NET], 0);
 }
 
 static int give_main(const struct hutch_start_opts *o, struct gift *g,
@@ -389,6 +414,7 @@ static int start_vm(struct hutch *h, const struct hutch_start_opts *o,
 	gift_init(&g);
 	/* What the user got wrong comes before anything is made. */
 	r = find_files(h, o, &g, e);
+	r = r < 0 ? r : give_net(o, &g, e);
 	if (r == 0)
 		r = mounts_open(h, o->mounts, o->image, &g.mounts, e);
 	if (r == 0)

@@ -130,11 +130,17 @@ static int check_life(const struct hutch_start_opts *o, struct err *e)
 	return check_labels(o->labels, e);
 }
 
-static int check_net(const char *words, struct err *e)
+static int check_net(const struct hutch_start_opts *o, struct err *e)
 {
 	struct netplan p;
+	int r = netplan_read(o->net, &p, e);
+	bool wants = p.mode == NETPLAN_POLICY && !p.internet;
 
-	return netplan_read(words, &p, e);
+	if (r < 0 || wants == (o->net_policy != NULL))
+		return r;
+	return err_set(e, -EINVAL,
+		       wants ? "network: policy needs one"
+			     : "network: a policy is for the network 'policy'");
 }
 
 int startopts_check(const struct hutch_start_opts *o, bool has_ret,
@@ -171,7 +177,7 @@ int startopts_check(const struct hutch_start_opts *o, bool has_ret,
 	r = r < 0 ? r : check_hostname(o->hostname, e);
 	r = r < 0 ? r : execmsg_check_env(o->env, e);
 	r = r < 0 ? r : execmsg_check_ids(o->user, o->workdir, e);
-	r = r < 0 ? r : check_net(o->net, e);
+	r = r < 0 ? r : check_net(o, e);
 	return r < 0 ? r : check_main(o, e);
 }
 
@@ -211,11 +217,13 @@ static int fill_strings(struct hutch_record *rec,
 }
 
 /* What is none anyhow needs no words. */
-static int fill_net(struct hutch_record *rec, const char *words)
+static int fill_net(struct hutch_record *rec, const struct hutch_start_opts *o)
 {
-	if (!words || strcmp(words, "none") == 0)
+	if (!o->net || strcmp(o->net, "none") == 0)
 		return 0;
-	return record_set(&rec->net, words);
+	if (o->net_policy && record_set(&rec->net_policy, o->net_policy) < 0)
+		return -ENOMEM;
+	return record_set(&rec->net, o->net);
 }
 
 static int fill_image(struct hutch_record *rec,
@@ -277,8 +285,7 @@ int startopts_record(const struct hutch_start_opts *o,
 	rec->on_exit = (int)o->on_exit;
 	if (record_set(&rec->kernel, kernel) < 0 || fill_strings(rec, o) < 0 ||
 	    fill_labels(rec, o->labels) < 0 || fill_image(rec, o) < 0 ||
-	    mounts_record(mounts, &rec->mounts) < 0 ||
-	    fill_net(rec, o->net) < 0)
+	    mounts_record(mounts, &rec->mounts) < 0 || fill_net(rec, o) < 0)
 		return -ENOMEM;
 	*ret = take_ptr(&rec);
 	return 0;

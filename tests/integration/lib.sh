@@ -142,7 +142,8 @@ processes() {
 
 # no_process: no keeper and no monitor is left.
 no_process() {
-	[ -z "$(processes hutch-keeper)$(processes hutch-vmm)" ]
+	[ -z "$(processes hutch-keeper)$(processes hutch-vmm)$(processes \
+		hutch-net)" ]
 }
 
 # none_of VM NAME: no process of that name runs in the guest.

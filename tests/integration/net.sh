@@ -102,3 +102,50 @@ test_passt_root() {
 	like "net-ended" "$(hutch events v)" "events"
 	expect 0 hutch stop v
 }
+
+# make_internet: a namespace with a public address, and a server behind it, and a
+# resolver that knows www.example.org.
+make_internet() {
+	make_ns
+	far=$ns-far
+	ip netns add "$far"
+	trap 'kill "$dns"; ip netns del "$far"; end_ns' EXIT
+	in_ns ip link add out0 type veth peer name far0 netns "$far"
+	in_ns ip addr add 10.9.0.1/24 dev out0
+	in_ns ip link set out0 up
+	in_ns ip route add default via 10.9.0.2
+	ip -n "$far" addr add 10.9.0.2/24 dev far0
+	ip -n "$far" addr add 93.184.216.34/32 dev far0
+	ip -n "$far" link set far0 up
+	kill "$server"
+	ip netns exec "$far" busybox httpd -f -p 8000 -h "$TMPDIR/www" &
+	server=$!
+	mkdir -p "/etc/netns/$ns"
+	echo "nameserver 10.9.0.2" >"/etc/netns/$ns/resolv.conf"
+	ip netns exec "$far" python3 "$HUTCH_TESTS/dns_server.py" 10.9.0.2 \
+		www.example.org=93.184.216.34 evil.example.org=10.9.0.2 &
+	dns=$!
+}
+
+# A policy decides by address and by name, says what it refused, and can change.
+test_policy_root() {
+	make_internet
+	expect 0 in_ns hutch start v --net internet,mtu=9000
+	is internet,mtu=9000 "$(field v net)" "network on record"
+	expect 0 guest "mkdir /w && cd /w && wget -q http://93.184.216.34:8000/data"
+	is "$sum" "$(guest 'sha256sum </w/data')" "what came from the internet"
+	expect 1 guest "wget -q -O - http://10.9.0.2:8000/data"
+	retry 20 like "tcp 10.9.0.2 port 8000" "$(hutch net log v)" "what was denied"
+	expect 0 hutch net set --cut --allow www.example.org:8000 v
+	expect 0 guest "wget -q -O - http://www.example.org:8000/data | sha256sum"
+	is "$sum" "$(cat "$out")" "what came from a name"
+	expect 1 guest "wget -q -O - http://evil.example.org:8000/data"
+	expect 0 hutch net show v
+	like '"denied":' "$(cat "$out")" "counters"
+	like "allow www.example.org" "$(cat "$out")" "rules"
+	pkill -9 -P "$(field v keeper)" hutch-net
+	retry 20 guest '! grep -q 1 /sys/class/net/eth0/carrier 2>&-'
+	like "net-ended" "$(hutch events v)" "events"
+	refused 125 "the network has ended" hutch net show v
+	expect 0 hutch stop v
+}

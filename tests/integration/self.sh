@@ -14,7 +14,7 @@ test_ordinary_user() {
 test_all_programs_are_built() {
 	local p
 
-	for p in hutch hutch-keeper hutch-vmm hutch-agent builtin.cpio; do
+	for p in hutch hutch-keeper hutch-net hutch-vmm hutch-agent builtin.cpio; do
 		[ -e "$HUTCH_LIBEXEC/$p" ] || fail "no $p in $HUTCH_BUILD"
 	done
 	[ -n "${HUTCH_KERNEL:-}" ] || fail "HUTCH_KERNEL is not set"

@@ -49,6 +49,7 @@ void host_env_init(struct host_env *v)
 	ck_assert_int_eq(mkdir(libexec, 0700), 0);
 	link_program(v, "HUTCH_TEST_KEEPER", "hutch-keeper");
 	link_program(v, "HUTCH_TEST_VMM", "hutch-vmm");
+	link_program(v, "HUTCH_TEST_NET", "hutch-net");
 	link_program(v, "HUTCH_TEST_NONE", "hutch-agent");
 	link_program(v, "HUTCH_TEST_NONE", "builtin.cpio");
 	o.state_dir = state;

@@ -383,7 +383,7 @@ START_TEST(keeper_stays_small_whatever_the_guest_says)
 		pause_ms(20);
 	}
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__clang__)
-	ck_assert_uint_lt(private_kib(rec->keeper_pid), 1024);
+	ck_assert_uint_lt(private_kib(rec->keeper_pid), 1280);
 #else
 	ck_assert_uint_gt(private_kib(rec->keeper_pid), 0);
 #endif

@@ -113,8 +113,100 @@ START_TEST(end_of_the_program_is_an_event_and_the_vm_goes_on)
 }
 END_TEST
 
-static void expect_refused(struct host_env *v, const char *net, int code,
-			   const char *sentence)
+/* ---- hutch-net, with a policy ---- */
+
+static struct hutch_vm *start_policy(struct host_env *v, const char *net,
+				     const char *policy)
+{
+	struct hutch_start_opts o = HUTCH_START_OPTS_INIT;
+
+	o.name = "web";
+	o.net = net;
+	o.net_policy = policy;
+	o.wait = HUTCH_WAIT_READY;
+	return host_start_with(v, "", &o);
+}
+
+static void expect_shown(struct host_env *v, const char *text)
+{
+	char *json = NULL;
+
+	ck_assert_msg(hutch_net_show(v->h, "web", &json, &v->e) == 0, "%s",
+		      v->e.msg);
+	ck_assert_msg(strstr(json, text), "%s", json);
+	free(json);
+}
+
+START_TEST(policy_is_shown_and_changed_while_the_vm_runs)
+{
+	static const char second[] = "{\"rules\":[{\"deny\":\"a.test\"}]}";
+	struct hutch_record *rec;
+	struct host_env v;
+
+	host_env_init(&v);
+	hutch_vm_close(start_policy(&v, "internet,mtu=1500", NULL));
+	expect_shown(&v, "allow internet");
+	ck_assert_int_eq(hutch_net_set(v.h, "web", "{\"rules\":[{}]}", 0, &v.e),
+			 -EINVAL);
+	ck_assert_msg(strstr(v.e.msg, "rule 1"), "%s", v.e.msg);
+	expect_shown(&v, "allow internet");
+	ck_assert_msg(hutch_net_set(v.h, "web", second, HUTCH_NET_CUT, &v.e) ==
+			      0,
+		      "%s", v.e.msg);
+	expect_shown(&v, "deny a.test");
+	rec = host_inspect(&v);
+	ck_assert_str_eq(rec->net, "policy,mtu=1500");
+	ck_assert_str_eq(rec->net_policy, second);
+	hutch_record_free(rec);
+	host_kill_and_rm(&v);
+	ck_assert_int_eq(hutch_net_set(v.h, "web", second, 0, &v.e), -ESRCH);
+	host_env_done(&v);
+}
+END_TEST
+
+START_TEST(network_without_a_policy_has_none_to_show)
+{
+	struct host_env v;
+	char *json = NULL;
+
+	host_env_init(&v);
+	hutch_vm_close(start(&v, "none"));
+	ck_assert_int_eq(hutch_net_show(v.h, "web", &json, &v.e), -EOPNOTSUPP);
+	ck_assert_ptr_null(json);
+	host_kill_and_rm(&v);
+	host_env_done(&v);
+}
+END_TEST
+
+START_TEST(hutch_net_that_dies_is_no_network)
+{
+	struct hutch_vm_event e;
+	struct hutch_events *ev;
+	struct hutch_record *rec;
+	struct host_env v;
+	char *json = NULL, cmd[64];
+
+	host_env_init(&v);
+	hutch_vm_close(start(&v, "internet"));
+	ck_assert_int_eq(
+		hutch_events_open(v.h, "web", HUTCH_EVENTS_FOLLOW, &ev, &v.e),
+		0);
+	rec = host_inspect(&v);
+	(void)snprintf(cmd, sizeof(cmd), "pkill -9 -P %d hutch-net",
+		       (int)rec->keeper_pid);
+	hutch_record_free(rec);
+	ck_assert_int_eq(system(cmd), 0);
+	await(&v, ev, "net-ended", &e);
+	ck_assert_str_eq(e.text, "killed by signal 9");
+	hutch_events_close(ev);
+	ck_assert_int_eq(hutch_net_show(v.h, "web", &json, &v.e), -EPIPE);
+	host_kill_and_rm(&v);
+	host_env_done(&v);
+}
+END_TEST
+
+static void expect_refused(struct host_env *v, const char *net,
+			   const char *policy, int code, const char *sentence)
 {
 	struct hutch_start_opts o = HUTCH_START_OPTS_INIT;
 	struct hutch_record **list;
@@ -122,6 +214,7 @@ static void expect_refused(struct host_env *v, const char *net, int code,
 
 	o.name = "web";
 	o.net = net;
+	o.net_policy = policy;
 	o.kernel = host_env_kernel(v, "", kernel);
 	ck_assert_int_eq(hutch_start(v->h, &o, NULL, &v->e), code);
 	ck_assert_msg(strstr(v->e.msg, sentence), "%s", v->e.msg);
@@ -134,8 +227,17 @@ START_TEST(bad_networks_leave_nothing_behind)
 	struct host_env v;
 
 	host_env_init(&v);
-	expect_refused(&v, "internet=yes", -EINVAL, "is not none, tap=IF");
-	expect_refused(&v, "tap=t,address=1", -EINVAL, "address is written as");
+	expect_refused(&v, "internet=yes", NULL, -EINVAL,
+		       "is not none, internet");
+	expect_refused(&v, "tap=t,address=1", NULL, -EINVAL,
+		       "address is written as");
+	expect_refused(&v, "policy", NULL, -EINVAL, "policy needs one");
+	expect_refused(&v, "none", "{}", -EINVAL,
+		       "is for the network 'policy'");
+	expect_refused(&v, "policy", "{", -EINVAL, "is no JSON");
+	/* What hutch-net says of it. */
+	expect_refused(&v, "policy", "{\"rules\":[{\"allow\":1}]}", -EIO,
+		       "network: rule 1: ");
 	/* It is there, and cannot be run. */
 	put_passt(&v, "");
 	{
@@ -144,11 +246,13 @@ START_TEST(bad_networks_leave_nothing_behind)
 		(void)snprintf(path, sizeof(path), "%s/x/passt", v.dir);
 		ck_assert_int_eq(truncate(path, 0), 0);
 	}
-	expect_refused(&v, "passt", -EIO, "network: cannot run");
+	expect_refused(&v, "passt", NULL, -EIO, "network: cannot run");
 	host_env_done(&v);
 }
 END_TEST
 
 CHECK_MAIN("net_helper", network_is_on_record_and_its_program_ends_with_the_vm,
 	   end_of_the_program_is_an_event_and_the_vm_goes_on,
-	   bad_networks_leave_nothing_behind)
+	   policy_is_shown_and_changed_while_the_vm_runs,
+	   network_without_a_policy_has_none_to_show,
+	   hutch_net_that_dies_is_no_network, bad_networks_leave_nothing_behind)

@@ -91,8 +91,9 @@ START_TEST(words_that_are_none)
 {
 	static char large[NETPLAN_TEXT_MAX + 1];
 
-	expect_bad("", "is not none, tap=IF or passt");
-	expect_bad("host", "'host' is not none, tap=IF or passt");
+	expect_bad("", "is not none, internet, policy, tap=IF or passt");
+	expect_bad("host",
+		   "'host' is not none, internet, policy, tap=IF or passt");
 	expect_bad("none,mtu=1500", "none stands alone");
 	expect_bad("none,", "none stands alone");
 	expect_bad("tap=", "the name of an interface");

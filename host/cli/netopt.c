@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* host/cli/netopt.c - see netopt.h */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "host/cli/jsonw.h"
+#include "host/cli/netopt.h"
+#include "host/cli/value.h"
+
+#define HOST_MAX 256
+#define WHAT_MAX 16
+
+static int no_memory(struct hutch_err *e)
+{
+	(void)snprintf(e->msg, sizeof(e->msg), "network: out of memory");
+	e->code = -ENOMEM;
+	return -ENOMEM;
+}
+
+/* ---- HOST[:PORT] ---- */
+
+/**
+ * struct target - What a rule is about
+ * @host:	Name, glob, address, range, or "internet"
+ * @port:	"443" or "8000-8100"; NULL: all
+ */
+struct target {
+	char host[HOST_MAX];
+	const char *port;
+};
+
+/* Of an IPv6 address the colons are its own, unless it stands in brackets. */
+static int split(const char *what, const char *word, struct target *ret,
+		 struct hutch_err *e)
+{
+	const char *host = word, *port = strrchr(word, ':');
+	size_t len = strlen(word);
+
+	if (*word == '[') {
+		const char *end = strchr(word, ']');
+
+		if (!end || (end[1] && end[1] != ':'))
+			return value_refuse(e, what, word,
+					    "is not written as [ADDRESS]:PORT");
+		host = word + 1;
+		len = (size_t)(end - host);
+		port = end[1] ? end + 1 : NULL;
+	} else if (port && strchr(word, ':') == port) {
+		len = (size_t)(port - word);
+	} else {
+		port = NULL;
+	}
+	if (len == 0 || len >= sizeof(ret->host))
+		return value_refuse(e, what, word, "names no host");
+	if (port && !port[1])
+		return value_refuse(e, what, word, "has no port behind ':'");
+	(void)snprintf(ret->host, sizeof(ret->host), "%.*s", (int)len, host);
+	ret->port = port ? port + 1 : NULL;
+	return 0;
+}
+
+static int put_rule(struct jsonw *j, const char *act, const char *word,
+		    struct hutch_err *e)
+{
+	char what[WHAT_MAX];
+	struct target t;
+	int r;
+
+	(void)snprintf(what, sizeof(what), "--%s", act);
+	r = split(what, word, &t, e);
+	if (r < 0)
+		return r;
+	jsonw_object(j, NULL);
+	jsonw_str(j, act, t.host);
+	if (t.port) {
+		jsonw_array(j, "ports");
+		jsonw_str(j, NULL, t.port);
+		jsonw_array_end(j);
+	}
+	jsonw_object_end(j);
+	return 0;
+}
+
+static int put_rules(FILE *out, const struct opt_list *rules, bool internet,
+		     struct hutch_err *e)
+{
+	struct jsonw j = { .out = out };
+	int r = 0;
+
+	jsonw_object(&j, NULL);
+	jsonw_array(&j, "rules");
+	for (size_t i = 0; r == 0 && i + 1 < rules->n; i += 2)
+		r = put_rule(&j, rules->v[i], rules->v[i + 1], e);
+	if (internet) {
+		jsonw_object(&j, NULL);
+		jsonw_str(&j, "allow", "internet");
+		jsonw_object_end(&j);
+	}
+	jsonw_array_end(&j);
+	jsonw_object_end(&j);
+	return r;
+}
+
+static int make_rules(struct netopt *p, const struct opt_list *rules,
+		      bool internet, struct hutch_err *e)
+{
+	size_t len = 0;
+	FILE *out = open_memstream(&p->policy, &len);
+	int r;
+
+	if (!out)
+		return no_memory(e);
+	r = put_rules(out, rules, internet, e);
+	if (fclose(out) != 0 && r == 0)
+		r = no_memory(e);
+	return r;
+}
+
+/* ---- A policy in a file ---- */
+
+static int read_file(const char *path, char **ret, struct hutch_err *e)
+{
+	AUTO_FREE char *text = calloc(1, NETOPT_FILE_MAX + 2);
+	FILE *f = fopen(path, "re");
+	size_t n = 0;
+	int r;
+
+	if (text && f) {
+		n = fread(text, 1, NETOPT_FILE_MAX + 1, f);
+		r = ferror(f) ? -errno : 0;
+	} else {
+		r = text ? -errno : -ENOMEM;
+	}
+	if (f)
+		(void)fclose(f);
+	if (r < 0) {
+		(void)value_refuse(e, "--net", path, strerror(-r));
+		e->code = r;
+		return r;
+	}
+	if (n > NETOPT_FILE_MAX)
+		return value_refuse(e, "--net", path, "is larger than 64 KiB");
+	if (strlen(text) != n || n == 0)
+		return value_refuse(e, "--net", path,
+				    "holds no policy, but something else");
+	*ret = text;
+	text = NULL;
+	return 0;
+}
+
+/* ---- All of it ---- */
+
+static bool is_file(const char *net, size_t len)
+{
+	static const char end[] = ".json";
+
+	return memchr(net, '/', len) ||
+	       (len > sizeof(end) - 1 && strncmp(net + len - (sizeof(end) - 1),
+						 end, sizeof(end) - 1) == 0);
+}
+
+/* "policy", and behind it what stood behind the mode. */
+static int set_words(struct netopt *p, const char *rest, struct hutch_err *e)
+{
+	if (asprintf(&p->words, "policy%s", rest) < 0) {
+		p->words = NULL;
+		return no_memory(e);
+	}
+	p->net = p->words;
+	return 0;
+}
+
+static int use_file(const char *net, size_t len, const struct opt_list *rules,
+		    struct netopt *ret, struct hutch_err *e)
+{
+	AUTO_FREE char *path = strndup(net, len);
+	int r;
+
+	if (!path)
+		return no_memory(e);
+	if (rules->n)
+		return value_refuse(e, "--net", path,
+				    "has rules of its own: write what --allow "
+				    "and --deny say into it");
+	r = read_file(path, &ret->policy, e);
+	return r < 0 ? r : set_words(ret, net + len, e);
+}
+
+int netopt_parse(const char *net, const struct opt_list *rules,
+		 struct netopt *ret, struct hutch_err *e)
+{
+	const char *mode = net ? net : "";
+	size_t len = strcspn(mode, ",");
+	bool internet = len == strlen("internet") &&
+			strncmp(mode, "internet", len) == 0;
+	int r;
+
+	*ret = (struct netopt){ .net = net };
+	if (is_file(mode, len))
+		return use_file(mode, len, rules, ret, e);
+	if (rules->n == 0)
+		return 0;
+	if (net && !internet)
+		return value_refuse(e, "--net", net,
+				    "has no rules: --allow and --deny are for "
+				    "internet, or alone");
+	r = make_rules(ret, rules, internet, e);
+	return r < 0 ? r : set_words(ret, mode + len, e);
+}
+
+void netopt_done(struct netopt *p)
+{
+	free(p->policy);
+	free(p->words);
+	*p = (struct netopt){ 0 };
+}

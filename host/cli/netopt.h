@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* host/cli/netopt.h - --net, --allow and --deny as a network's words */
+#ifndef HUTCH_CLI_NETOPT_H
+#define HUTCH_CLI_NETOPT_H
+
+#include "host/cli/opt.h"
+#include "host/lib/hutch.h"
+
+/* What a policy on the command line may say, and where it is read from. */
+#define NETOPT_FILE_MAX 65536u
+
+/**
+ * struct netopt - For struct hutch_start_opts; all NULL if nothing was said
+ * @net:	Its words
+ * @policy:	JSON, or NULL
+ */
+struct netopt {
+	const char *net;
+	char *policy;
+	char *words;
+};
+
+/**
+ * netopt_parse() - Understand what was written
+ * @net:	"none", "internet", "passt", "tap=IF", or the path of a policy, each
+ *		with words behind it; NULL: not given
+ * @rules:	Of --allow and --deny, in order; see OPT_NAMED
+ * @ret:	For netopt_done(), also after a refusal
+ *
+ * Rules come before those of "internet"; without --net nothing else is allowed.
+ *
+ * Return: 0; -EINVAL, or another -errno of reading the file
+ */
+MUST_CHECK int netopt_parse(const char *net, const struct opt_list *rules,
+			    struct netopt *ret, struct hutch_err *e);
+
+void netopt_done(struct netopt *p);
+
+#endif

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * host/keeper/netctl.c - talk with hutch-net: policies in, events out
+ *
+ * A message is a JSON document. One with an "event" comes when something has
+ * happened; any other is the answer to what was asked last. A policy that goes
+ * through here may hold secrets: nothing of it is kept or logged.
+ */
+#include <errno.h>
+#include <jansson.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include "common/io.h"
+#include "host/keeper/keeper.h"
+#include "host/lib/internal.h"
+#include "host/lib/jsontext.h"
+#include "host/lib/netpolicy.h"
+#include "host/lib/record.h"
+
+#define START_MS 30000 /* for it to take its first policy */
+#define TEXT_MAX 512
+
+/* Return: its length, 0 at the end, -errno. */
+static ssize_t receive(struct keeper *k, char **ret)
+{
+	auto_free char *buf = malloc(NETPOLICY_MAX + 1);
+	ssize_t n;
+
+	if (!buf)
+		return -ENOMEM;
+	n = recv(k->net.control, buf, NETPOLICY_MAX, MSG_DONTWAIT);
+	if (n < 0)
+		return -errno;
+	buf[n] = '\0';
+	*ret = take_ptr(&buf);
+	return n;
+}
+
+/* ---- Events ---- */
+
+static const char *str(const json_t *j, const char *key)
+{
+	const char *s = json_string_value(json_object_get(j, key));
+
+	return s ? s : "";
+}
+
+static long long num(const json_t *j, const char *key)
+{
+	return json_integer_value(json_object_get(j, key));
+}
+
+/* "tcp 192.0.2.1 port 443 (api.example.org): no rule allows it, 3 times" */
+static void denial_text(const json_t *j, char text[TEXT_MAX])
+{
+	const char *name = str(j, "name");
+	char port[32] = "", times[48] = "";
+
+	if (num(j, "port"))
+		(void)snprintf(port, sizeof(port), " port %lld",
+			       num(j, "port"));
+	if (num(j, "count") > 1)
+		(void)snprintf(times, sizeof(times), ", %lld times",
+			       num(j, "count"));
+	(void)snprintf(text, TEXT_MAX, "%s %s%s%s%s%s: %s%s", str(j, "proto"),
+		       str(j, "address"), port, *name ? " (" : "", name,
+		       *name ? ")" : "", str(j, "why"), times);
+}
+
+static void tell(struct keeper *k, const json_t *j)
+{
+	char text[TEXT_MAX];
+	const struct hutch_vm_event ev = { .time_ns = now_ns(),
+					   .vm = k->rec->name,
+					   .id = k->rec->id,
+					   .kind = str(j, "event"),
+					   .text = text };
+
+	denial_text(j, text);
+	eventlog_put_guest(&k->eventlog, &ev);
+}
+
+/* ---- Answers ---- */
+
+static void drop_policy(struct keeper_net *n)
+{
+	free(n->policy);
+	n->policy = NULL;
+}
+
+/* "internet,mtu=1500" is "policy,mtu=1500" once it has one. */
+static int record_policy(struct keeper *k, const char *policy)
+{
+	const char *rest = strchrnul(k->rec->net, ',');
+	auto_free char *words = NULL;
+
+	if (asprintf(&words, "policy%s", rest) < 0)
+		return -ENOMEM;
+	if (record_set(&k->rec->net_policy, policy) < 0)
+		return -ENOMEM;
+	return record_set(&k->rec->net, words);
+}
+
+static void take_answer(struct keeper *k, const json_t *j, const char *text)
+{
+	const char *sentence = str(j, "error");
+	auto_free char *policy = take_ptr(&k->net.policy);
+
+	if (!k->net.asked)
+		return;
+	k->net.asked = false;
+	if (*sentence) {
+		serve_net(k, -EINVAL, sentence);
+		return;
+	}
+	if (policy && record_policy(k, policy) == 0)
+		keeper_save(k);
+	serve_net(k, 0, text);
+}
+
+static void on_control(struct loop_io *io, uint32_t events)
+{
+	struct keeper_net *n = container_of(io, struct keeper_net, control_io);
+	struct keeper *k = container_of(n, struct keeper, net);
+	auto_free char *text = NULL;
+	ssize_t len = receive(k, &text);
+	auto_json json_t *j = NULL;
+
+	(void)events;
+	if (len == -EAGAIN || len == -EINTR || len == -ENOMEM)
+		return;
+	if (len <= 0) {
+		/* Its end, which is told where its death is seen. */
+		loop_del(io);
+		return;
+	}
+	j = json_loadb(text, (size_t)len, 0, NULL);
+	if (json_is_string(json_object_get(j, "event")))
+		tell(k, j);
+	else
+		take_answer(k, j, text);
+}
+
+/* ---- Requests ---- */
+
+ssize_t netctl_read(int fd, char **ret)
+{
+	auto_free char *text = NULL;
+	struct stat st;
+
+	/* A pipe would hold us up. */
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
+	    st.st_size <= 0 || st.st_size > NETPOLICY_MAX)
+		return -EINVAL;
+	text = calloc(1, (size_t)st.st_size + 1);
+	if (!text)
+		return -ENOMEM;
+	if (pread(fd, text, (size_t)st.st_size, 0) != st.st_size)
+		return -EINVAL;
+	*ret = take_ptr(&text);
+	return st.st_size;
+}
+
+/* Return: 0; -EINVAL with its sentence; -ETIMEDOUT; -EPIPE */
+static int await_start(struct keeper *k, struct err *e)
+{
+	const uint64_t end = deadline_in(START_MS);
+	auto_free char *text = NULL;
+	auto_json json_t *j = NULL;
+	int r = deadline_poll(k->net.control, POLLIN, end);
+	ssize_t len = r > 0 ? receive(k, &text) : r;
+
+	if (r == 0)
+		return err_set(e, -ETIMEDOUT,
+			       "network: hutch-net does not answer");
+	if (len <= 0)
+		return err_set(e, -EPIPE,
+			       "network: hutch-net ended before it had begun");
+	j = json_loadb(text, (size_t)len, 0, NULL);
+	if (*str(j, "error"))
+		return err_set(e, -EINVAL, "network: %s", str(j, "error"));
+	return 0;
+}
+
+int netctl_start(struct keeper *k, struct err *e)
+{
+	auto_free char *text = calloc(1, NETPOLICY_MAX);
+	ssize_t len =
+		text ? io_read_full(k->fd[LAUNCH_FD_NET], text, NETPOLICY_MAX)
+		     : -ENOMEM;
+
+	if (k->fd[LAUNCH_FD_NET] >= 0)
+		(void)close(take_fd(&k->fd[LAUNCH_FD_NET]));
+	if (len >= 0 &&
+	    send(k->net.control, text, (size_t)len, MSG_NOSIGNAL) != len)
+		len = -errno;
+	if (text)
+		explicit_bzero(text, NETPOLICY_MAX);
+	if (len < 0)
+		return err_set(e, (int)len, "network: hutch-net: %s",
+			       strerror((int)-len));
+	if (await_start(k, e) < 0)
+		return -EINVAL;
+	return loop_add(&k->loop, &k->net.control_io, k->net.control, EPOLLIN,
+			on_control);
+}
+
+int netctl_ask(struct keeper *k, const char *message, size_t len)
+{
+	struct keeper_net *n = &k->net;
+
+	if (n->plan.mode != NETPLAN_POLICY)
+		return -EOPNOTSUPP;
+	if (n->control < 0 || !n->pid)
+		return -EPIPE;
+	if (n->asked)
+		return -EBUSY;
+	if (send(n->control, message, len, MSG_NOSIGNAL | MSG_DONTWAIT) !=
+	    (ssize_t)len)
+		return errno == EAGAIN ? -EBUSY : -EPIPE;
+	n->asked = true;
+	return 0;
+}
+
+void netctl_end(struct keeper *k)
+{
+	struct keeper_net *n = &k->net;
+
+	loop_del(&n->control_io);
+	base_closep(&n->control);
+	n->control = -1;
+	drop_policy(n);
+	if (n->asked) {
+		n->asked = false;
+		serve_net(k, -EPIPE, "the network has ended");
+	}
+}

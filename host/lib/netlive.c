@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* host/lib/netlive.c - the network of a VM that runs: hutch_net_*() */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "common/io.h"
+#include "host/lib/internal.h"
+#include "host/lib/kcall.h"
+#include "host/lib/netpolicy.h"
+#include "host/lib/vmdir.h"
+
+#define NET_FLAGS HUTCH_NET_CUT
+
+static int memory_file(const char *text, struct err *e)
+{
+	auto_fd int fd = memfd_create("hutch-net", MFD_CLOEXEC);
+	int r = fd < 0 ? -errno : io_write_full(fd, text, strlen(text));
+
+	if (r == 0 && lseek(fd, 0, SEEK_SET) < 0)
+		r = -errno;
+	return r < 0 ? err_set(e, r, "cannot make a memory file: %s",
+			       strerror(-r))
+		     : take_fd(&fd);
+}
+
+/* Asks the keeper of VM @name. A VM that has ended has no network. */
+static int ask(struct hutch *h, const char *name, const char *verb,
+	       const int fds[2], int *ret_fd, struct err *e)
+{
+	struct vmdir d = VMDIR_INIT;
+	int r = vmdir_open(h, name, &d, e);
+
+	if (r == 0)
+		r = d.run_fd < 0 ? -ENOENT
+				 : kcall_pass(d.run_fd, verb, fds, fds ? 2 : 0,
+					      HUTCH_ANSWER_MS, ret_fd, e);
+	if (r == -ENOENT || r == -ECONNREFUSED)
+		r = err_set(e, -ESRCH, "VM '%s' has ended", name);
+	vmdir_close(&d);
+	return r;
+}
+
+/* What the keeper gave is a file of its: it does not change under us. */
+static int read_all(int fd, char **ret, struct err *e)
+{
+	auto_free char *text = NULL;
+	struct stat st;
+	ssize_t n = -EBADF;
+
+	if (fd < 0 || fstat(fd, &st) < 0 || st.st_size > NETPOLICY_MAX)
+		return err_set(e, -EBADMSG, "the VM's keeper answers nonsense");
+	text = calloc(1, (size_t)st.st_size + 1);
+	if (!text)
+		return err_set(e, -ENOMEM, "no memory");
+	n = io_read_full(fd, text, (size_t)st.st_size);
+	if (n < 0)
+		return err_set(e, (int)n, "network: %s", strerror((int)-n));
+	*ret = take_ptr(&text);
+	return 0;
+}
+
+int hutch_net_show(struct hutch *h, const char *name, char **ret,
+		   struct hutch_err *e)
+{
+	auto_fd int fd = -1;
+	int r = ask(h, name, "net-show", NULL, &fd, err_of(e));
+
+	return r < 0 ? r : read_all(fd, ret, err_of(e));
+}
+
+int hutch_net_set(struct hutch *h, const char *name, const char *policy,
+		  unsigned int flags, struct hutch_err *e)
+{
+	char *message = NULL;
+	auto_fd int given = -1, kept = -1, none = -1;
+	int r = 0;
+
+	if (flags & ~NET_FLAGS)
+		return err_set(err_of(e), -EINVAL, "net: unknown flags %#x",
+			       flags & ~NET_FLAGS);
+	r = netpolicy_change(policy, !!(flags & HUTCH_NET_CUT), &message,
+			     err_of(e));
+	if (r < 0)
+		return r;
+	given = memory_file(message, err_of(e));
+	netpolicy_free(message);
+	kept = given < 0 ? given : memory_file(policy, err_of(e));
+	if (kept < 0)
+		return kept;
+	return ask(h, name, "net-set", (const int[2]){ given, kept }, &none,
+		   err_of(e));
+}

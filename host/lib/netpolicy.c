@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* host/lib/netpolicy.c - see netpolicy.h */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/io.h"
+#include "common/log.h"
+#include "host/lib/jsontext.h"
+#include "host/lib/netpolicy.h"
+
+#define RESOLV_CONF "/etc/resolv.conf"
+#define RESOLV_MAX  65536
+#define REFERENCE   "${env:"
+#define DEPTH_MAX   16 /* of a policy; hutch-net looks at the rest of it */
+#define QUOTE_MAX   80
+
+/* ---- What a rule injects ---- */
+
+/**
+ * struct text - A string that grows
+ * @len:	Without its NUL
+ */
+struct text {
+	char *s;
+	size_t len;
+};
+
+static int append(struct text *t, const char *s, size_t len)
+{
+	char *more;
+
+	if (t->len + len > NETPOLICY_MAX)
+		return -E2BIG;
+	more = malloc(t->len + len + 1);
+	if (!more)
+		return -ENOMEM;
+	if (t->s) {
+		memcpy(more, t->s, t->len);
+		explicit_bzero(t->s, t->len);
+		free(t->s);
+	}
+	memcpy(more + t->len, s, len);
+	t->len += len;
+	more[t->len] = '\0';
+	t->s = more;
+	return 0;
+}
+
+static int append_variable(struct text *t, const char *name, size_t len,
+			   struct err *e)
+{
+	auto_free char *key = strndup(name, len);
+	const char *value = key ? getenv(key) : NULL;
+	char q[QUOTE_MAX];
+
+	if (!key)
+		return err_set(e, -ENOMEM, "no memory");
+	if (!value)
+		return err_set(e, -EINVAL,
+			       "network: the policy wants variable '%s', which "
+			       "is not set",
+			       log_escape(q, sizeof(q), key, len));
+	return append(t, value, strlen(value));
+}
+
+/* A "${env:" without its end stays what it is. */
+static int expand(struct text *t, const char *s, struct err *e)
+{
+	int r = append(t, "", 0);
+
+	while (r == 0 && *s) {
+		const char *ref = strstr(s, REFERENCE);
+		const char *end = ref ? strchr(ref, '}') : NULL;
+
+		if (!end)
+			return append(t, s, strlen(s));
+		r = append(t, s, (size_t)(ref - s));
+		ref += sizeof(REFERENCE) - 1;
+		if (r == 0)
+			r = append_variable(t, ref, (size_t)(end - ref), e);
+		s = end + 1;
+	}
+	return r;
+}
+
+static json_t *expand_string(const json_t *j, int *r, struct err *e)
+{
+	struct text t = { NULL, 0 };
+	json_t *made = NULL;
+
+	*r = expand(&t, json_string_value(j), e);
+	if (*r == -E2BIG || *r == -ENOMEM)
+		*r = err_set(e, *r, "network: the policy: %s", strerror(-*r));
+	if (*r == 0)
+		made = json_stringn(t.s, t.len);
+	if (*r == 0 && !made)
+		*r = err_set(e, -EINVAL,
+			     "network: what a variable of the policy holds is "
+			     "not UTF-8");
+	if (t.s)
+		explicit_bzero(t.s, t.len);
+	free(t.s);
+	return made;
+}
+
+static int expand_below(json_t *j, int depth, struct err *e);
+
+static int expand_one(json_t *v, json_t **ret, int depth, struct err *e)
+{
+	int r = 0;
+
+	*ret = NULL;
+	if (!json_is_string(v))
+		return expand_below(v, depth + 1, e);
+	if (strstr(json_string_value(v), REFERENCE))
+		*ret = expand_string(v, &r, e);
+	return r;
+}
+
+static int expand_below(json_t *j, int depth, struct err *e)
+{
+	json_t *v, *made;
+	const char *key;
+	size_t i;
+	int r = 0;
+
+	if (depth > DEPTH_MAX)
+		return err_set(e, -EINVAL, "network: the policy is too deep");
+	json_array_foreach(j, i, v)
+	{
+		r = expand_one(v, &made, depth, e);
+		if (r == 0 && made && json_array_set_new(j, i, made) < 0)
+			r = err_set(e, -ENOMEM, "no memory");
+		if (r < 0)
+			return r;
+	}
+	json_object_foreach(j, key, v)
+	{
+		r = expand_one(v, &made, depth, e);
+		if (r == 0 && made && json_object_set_new(j, key, made) < 0)
+			r = err_set(e, -ENOMEM, "no memory");
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* Elsewhere a reference is refused by whoever reads the rule. */
+static int expand_policy(json_t *policy, struct err *e)
+{
+	json_t *rule, *inject;
+	size_t i;
+	int r = 0;
+
+	json_array_foreach(json_object_get(policy, "rules"), i, rule)
+	{
+		inject = json_object_get(rule, "inject");
+		r = r < 0 || !inject ? r : expand_below(inject, 0, e);
+	}
+	return r;
+}
+
+static int read_policy(const char *text, json_t **ret, struct err *e)
+{
+	const size_t flags = JSON_REJECT_DUPLICATES;
+	json_error_t why;
+	char q[QUOTE_MAX];
+
+	if (strlen(text) > NETPOLICY_MAX)
+		return err_set(e, -E2BIG,
+			       "network: a policy of %zu bytes is more than %u",
+			       strlen(text), NETPOLICY_MAX);
+	*ret = json_loads(text, flags, &why);
+	if (*ret)
+		return 0;
+	return err_set(e, -EINVAL,
+		       "network: the policy is no JSON: line %d: %s", why.line,
+		       log_escape(q, sizeof(q), why.text, strlen(why.text)));
+}
+
+/* ---- Resolvers ---- */
+
+int netpolicy_resolvers(const char *text, char ret[NETPOLICY_RESOLVERS][64])
+{
+	static const char key[] = "nameserver";
+	const char *line = text;
+	int n = 0;
+
+	while (*line && n < NETPOLICY_RESOLVERS) {
+		const char *s = line + strspn(line, " \t");
+		unsigned char raw[16];
+		size_t len;
+
+		line += strcspn(line, "\n");
+		line += *line == '\n';
+		if (strncmp(s, key, sizeof(key) - 1) != 0)
+			continue;
+		s += sizeof(key) - 1;
+		if (*s != ' ' && *s != '\t')
+			continue;
+		s += strspn(s, " \t");
+		len = strcspn(s, " \t\r\n");
+		if (len == 0 || len >= sizeof(ret[0]))
+			continue;
+		memcpy(ret[n], s, len);
+		ret[n][len] = '\0';
+		/* One with a scope ("fe80::1%eth0") is not for us. */
+		if (inet_pton(AF_INET, ret[n], raw) == 1 ||
+		    inet_pton(AF_INET6, ret[n], raw) == 1)
+			n++;
+	}
+	return n;
+}
+
+static json_t *host_resolvers(void)
+{
+	char list[NETPOLICY_RESOLVERS][64];
+	auto_free char *text = calloc(1, RESOLV_MAX + 1);
+	auto_fd int fd = open(RESOLV_CONF, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	json_t *j = json_array();
+	ssize_t len = -1;
+	int n;
+
+	/* A host without one resolves nothing, and so does its guest. */
+	if (text && fd >= 0)
+		len = io_read_full(fd, text, RESOLV_MAX);
+	n = len > 0 ? netpolicy_resolvers(text, list) : 0;
+	for (int i = 0; i < n; i++)
+		if (json_array_append_new(j, json_string(list[i])) < 0)
+			break;
+	return j;
+}
+
+/* ---- The messages ---- */
+
+/* @j is ours to free. */
+static int dump(json_t *j, char **ret, struct err *e)
+{
+	size_t len;
+
+	*ret = j ? json_dumps(j, JSON_COMPACT) : NULL;
+	json_decref(j);
+	if (!*ret)
+		return err_set(e, -ENOMEM, "no memory");
+	len = strlen(*ret);
+	if (len <= NETPOLICY_MAX)
+		return (int)len;
+	netpolicy_free(*ret);
+	*ret = NULL;
+	return err_set(e, -E2BIG,
+		       "network: a policy of %zu bytes is more than %u", len,
+		       NETPOLICY_MAX);
+}
+
+int netpolicy_message(const char *policy, unsigned int mtu, char **ret,
+		      struct err *e)
+{
+	json_t *p = NULL;
+	int r = read_policy(policy, &p, e);
+
+	r = r < 0 ? r : expand_policy(p, e);
+	if (r < 0) {
+		json_decref(p);
+		return r;
+	}
+	return dump(json_pack("{s:o,s:o,s:i}", "policy", p, "resolvers",
+			      host_resolvers(), "mtu", (int)mtu),
+		    ret, e);
+}
+
+int netpolicy_change(const char *policy, int all, char **ret, struct err *e)
+{
+	json_t *p = NULL;
+	int r = read_policy(policy, &p, e);
+
+	r = r < 0 ? r : expand_policy(p, e);
+	if (r < 0) {
+		json_decref(p);
+		return r;
+	}
+	return dump(json_pack("{s:o,s:s}", "policy", p, "apply",
+			      all ? "all" : "new"),
+		    ret, e);
+}
+
+void netpolicy_free(char *message)
+{
+	if (message)
+		explicit_bzero(message, strlen(message));
+	free(message);
+}

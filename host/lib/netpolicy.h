@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * host/lib/netpolicy.h - a policy on its way to hutch-net
+ *
+ * The record keeps a policy as it was written. What hutch-net gets has more: the
+ * value of each "${env:NAME}" in what a rule injects, and where the host asks for
+ * names. It goes there in memory only, by way of the keeper, as one message.
+ */
+#ifndef HUTCH_HOST_LIB_NETPOLICY_H
+#define HUTCH_HOST_LIB_NETPOLICY_H
+
+#include <stddef.h>
+
+#include "common/err.h"
+
+#define NETPOLICY_MAX       65536u /* bytes of a message on the control socket */
+#define NETPOLICY_RESOLVERS 3      /* as many as the C library uses */
+
+/* What "internet" stands for. */
+#define NETPOLICY_INTERNET "{\"rules\":[{\"allow\":\"internet\"}]}"
+
+/**
+ * netpolicy_message() - The first message for hutch-net
+ * @policy:	JSON as in the record
+ * @mtu:	Of the guest's interface, bytes
+ * @ret:	Holds secrets: to be freed by netpolicy_free()
+ *
+ * Return: its length; -EINVAL: no JSON, or a variable that is not there; -E2BIG;
+ *         -ENOMEM
+ */
+MUST_CHECK int netpolicy_message(const char *policy, unsigned int mtu,
+				 char **ret, struct err *e);
+
+/** netpolicy_change() - The same for one that runs; @all: old connections too */
+MUST_CHECK int netpolicy_change(const char *policy, int all, char **ret,
+				struct err *e);
+
+/** netpolicy_free() - Overwrites it first. NULL is fine */
+void netpolicy_free(char *message);
+
+/**
+ * netpolicy_resolvers() - What resolv.conf(5) says, for a test
+ * @text:	Of the file
+ * @ret:	Addresses, terminated
+ *
+ * Return: how many
+ */
+int netpolicy_resolvers(const char *text, char ret[NETPOLICY_RESOLVERS][64]);
+
+#endif

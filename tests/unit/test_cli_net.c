@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tests/unit/test_cli_net.c - host/cli/netopt.c: --net, --allow and --deny */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/base.h"
+#include "host/cli/netopt.h"
+#include "tests/lib/check_main.h"
+
+#define WORDS_MAX 8
+
+static struct netopt made;
+
+/* @rules: name, value, name, value, ..., NULL. Return: of netopt_parse(). */
+static int parse(const char *net, const char *const *rules, struct hutch_err *e)
+{
+	static const char *v[WORDS_MAX + 1];
+	struct opt_list l = { .v = v };
+
+	for (l.n = 0; rules && rules[l.n]; l.n++)
+		v[l.n] = rules[l.n];
+	v[l.n] = NULL;
+	*e = (struct hutch_err){ 0 };
+	return netopt_parse(net, &l, &made, e);
+}
+
+static void expect(const char *net, const char *const *rules, const char *words,
+		   const char *policy)
+{
+	struct hutch_err e;
+
+	ck_assert_msg(parse(net, rules, &e) == 0, "%s", e.msg);
+	ck_assert_pstr_eq(made.net, words);
+	if (made.policy && made.policy[strlen(made.policy) - 1] == '\n')
+		made.policy[strlen(made.policy) - 1] = '\0';
+	ck_assert_pstr_eq(made.policy, policy);
+	netopt_done(&made);
+}
+
+static void expect_bad(const char *net, const char *const *rules,
+		       const char *sentence)
+{
+	struct hutch_err e;
+
+	ck_assert_int_lt(parse(net, rules, &e), 0);
+	ck_assert_msg(strstr(e.msg, sentence), "%s", e.msg);
+	netopt_done(&made);
+}
+
+#define RULES(...) ((const char *const[]){ __VA_ARGS__, NULL })
+
+START_TEST(what_has_no_rules_passes_as_it_is)
+{
+	expect(NULL, NULL, NULL, NULL);
+	expect("none", NULL, "none", NULL);
+	expect("internet,mtu=1500", NULL, "internet,mtu=1500", NULL);
+	expect("tap=t0,address=10.0.0.2/24", NULL, "tap=t0,address=10.0.0.2/24",
+	       NULL);
+}
+END_TEST
+
+START_TEST(rules_stay_in_their_order)
+{
+	expect(NULL, RULES("allow", "a.example.org"), "policy",
+	       "{\"rules\": [{\"allow\": \"a.example.org\"}]}");
+	expect(NULL,
+	       RULES("deny", "b.example.org:25", "allow",
+		     "*.example.org:8000-8100"),
+	       "policy",
+	       "{\"rules\": [{\"deny\": \"b.example.org\", \"ports\": [\"25\"]}, "
+	       "{\"allow\": \"*.example.org\", \"ports\": [\"8000-8100\"]}]}");
+	expect("internet,rate=1M", RULES("deny", "192.0.2.0/24:443"),
+	       "policy,rate=1M",
+	       "{\"rules\": [{\"deny\": \"192.0.2.0/24\", \"ports\": [\"443\"]}, "
+	       "{\"allow\": \"internet\"}]}");
+}
+END_TEST
+
+START_TEST(colons_of_an_address_are_its_own)
+{
+	expect(NULL, RULES("allow", "2001:db8::1"), "policy",
+	       "{\"rules\": [{\"allow\": \"2001:db8::1\"}]}");
+	expect(NULL, RULES("allow", "[2001:db8::/32]:80"), "policy",
+	       "{\"rules\": [{\"allow\": \"2001:db8::/32\", \"ports\": [\"80\"]}]}");
+	expect(NULL, RULES("allow", "[::1]"), "policy",
+	       "{\"rules\": [{\"allow\": \"::1\"}]}");
+}
+END_TEST
+
+START_TEST(what_cannot_be_meant_is_refused)
+{
+	static char long_name[400];
+
+	memset(long_name, 'a', sizeof(long_name) - 1);
+	expect_bad(NULL, RULES("allow", ""), "--allow: '' names no host");
+	expect_bad(NULL, RULES("deny", ":80"), "names no host");
+	expect_bad(NULL, RULES("allow", "a:"), "has no port");
+	expect_bad(NULL, RULES("allow", "[::1"), "[ADDRESS]:PORT");
+	expect_bad(NULL, RULES("allow", "[::1]80"), "[ADDRESS]:PORT");
+	expect_bad(NULL, RULES("allow", long_name), "names no host");
+	expect_bad("passt", RULES("allow", "a"), "has no rules");
+	expect_bad("none", RULES("allow", "a"), "has no rules");
+	expect_bad("./nosuch.json", NULL, "No such file");
+	expect_bad("nosuch.json", NULL, "No such file");
+	expect_bad("/proc/self/fd/../..//etc", NULL, "--net: ");
+}
+END_TEST
+
+static void put(const char *path, const char *text, size_t len)
+{
+	FILE *f = fopen(path, "w");
+
+	ck_assert_ptr_nonnull(f);
+	ck_assert_uint_eq(fwrite(text, 1, len, f), len);
+	ck_assert_int_eq(fclose(f), 0);
+}
+
+START_TEST(policy_comes_from_a_file)
+{
+	static char big[NETOPT_FILE_MAX + 1];
+	char dir[] = "/tmp/hutch-test-XXXXXX", path[64], words[80];
+
+	ck_assert_ptr_nonnull(mkdtemp(dir));
+	(void)snprintf(path, sizeof(path), "%s/p.json", dir);
+	(void)snprintf(words, sizeof(words), "%s,mtu=1400", path);
+	put(path, "{\"rules\":[]}", 12);
+	expect(path, NULL, "policy", "{\"rules\":[]}");
+	expect(words, NULL, "policy,mtu=1400", "{\"rules\":[]}");
+	expect_bad(path, RULES("allow", "a"), "has rules of its own");
+	memset(big, ' ', sizeof(big));
+	put(path, big, sizeof(big));
+	expect_bad(path, NULL, "larger than 64 KiB");
+	put(path, "{\0}", 3);
+	expect_bad(path, NULL, "holds no policy");
+	put(path, "", 0);
+	expect_bad(path, NULL, "holds no policy");
+	ck_assert_int_eq(unlink(path), 0);
+	ck_assert_int_eq(rmdir(dir), 0);
+}
+END_TEST
+
+CHECK_MAIN("cli_net", what_has_no_rules_passes_as_it_is,
+	   rules_stay_in_their_order, colons_of_an_address_are_its_own,
+	   what_cannot_be_meant_is_refused, policy_comes_from_a_file)

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tests/unit/test_netpolicy.c - host/lib/netpolicy: messages for hutch-net */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/lib/netpolicy.h"
+#include "tests/lib/check_main.h"
+
+START_TEST(secrets_come_from_the_environment)
+{
+	char *m = NULL;
+	struct err e = { 0 };
+
+	ck_assert_int_eq(setenv("HUTCH_TEST_A", "s\"1", 1), 0);
+	ck_assert_int_eq(setenv("HUTCH_TEST_B", "", 1), 0);
+	ck_assert_msg(
+		netpolicy_message("{\"rules\":[{\"allow\":\"${env:NO}\","
+				  "\"inject\":[{\"set\":{\"X\":"
+				  "\"a ${env:HUTCH_TEST_A}${env:HUTCH_TEST_B}"
+				  " ${env:}\"}}]}]}",
+				  1500, &m, &e) < 0,
+		"%s", m);
+	ck_assert_msg(strstr(e.msg, "wants variable ''"), "%s", e.msg);
+	ck_assert_int_gt(
+		netpolicy_message("{\"rules\":[{\"allow\":\"${env:NO}\","
+				  "\"inject\":[{\"set\":{\"X\":"
+				  "\"a ${env:HUTCH_TEST_A}${env:HUTCH_TEST_B}"
+				  " ${env:\"}}]}]}",
+				  1500, &m, &e),
+		0);
+	ck_assert_msg(strstr(m, "\"X\":\"a s\\\"1 ${env:\""), "%s", m);
+	/* Elsewhere it is no reference. */
+	ck_assert_msg(strstr(m, "\"allow\":\"${env:NO}\""), "%s", m);
+	ck_assert_msg(strstr(m, "\"mtu\":1500"), "%s", m);
+	ck_assert_msg(strstr(m, "\"resolvers\":["), "%s", m);
+	netpolicy_free(m);
+}
+END_TEST
+
+START_TEST(what_cannot_be_sent_is_refused)
+{
+	static char big[NETPOLICY_MAX + 2], value[NETPOLICY_MAX];
+	char *m = NULL;
+	struct err e = { 0 };
+
+	ck_assert_int_eq(netpolicy_message("{", 0, &m, &e), -EINVAL);
+	ck_assert_msg(strstr(e.msg, "no JSON: line 1"), "%s", e.msg);
+	ck_assert_int_eq(netpolicy_message("{\"a\":1,\"a\":2}", 0, &m, &e),
+			 -EINVAL);
+	ck_assert_int_eq(
+		netpolicy_message("{\"rules\":[{\"inject\":"
+				  "{\"set\":{\"a\":\"${env:HUTCH_NO}\"}}}]}",
+				  0, &m, &e),
+		-EINVAL);
+	ck_assert_msg(strstr(e.msg, "'HUTCH_NO', which is not set"), "%s",
+		      e.msg);
+	memset(big, ' ', sizeof(big) - 1);
+	big[0] = '[';
+	big[sizeof(big) - 2] = ']';
+	ck_assert_int_eq(netpolicy_message(big, 0, &m, &e), -E2BIG);
+	memset(value, 'x', sizeof(value) - 1);
+	ck_assert_int_eq(setenv("HUTCH_TEST_A", value, 1), 0);
+	ck_assert_int_eq(
+		netpolicy_change("{\"rules\":[{\"inject\":"
+				 "{\"set\":{\"a\":\"${env:HUTCH_TEST_A}\"}}}]}",
+				 0, &m, &e),
+		-E2BIG);
+	ck_assert_int_eq(setenv("HUTCH_TEST_A", "\xff", 1), 0);
+	ck_assert_int_eq(
+		netpolicy_change("{\"rules\":[{\"inject\":"
+				 "{\"set\":{\"a\":\"${env:HUTCH_TEST_A}\"}}}]}",
+				 0, &m, &e),
+		-EINVAL);
+	ck_assert_ptr_nonnull(strstr(e.msg, "not UTF-8"));
+}
+END_TEST
+
+START_TEST(change_says_for_whom)
+{
+	char *m = NULL;
+	struct err e = { 0 };
+
+	ck_assert_int_gt(netpolicy_change("{\"rules\":[]}", 0, &m, &e), 0);
+	ck_assert_str_eq(m, "{\"policy\":{\"rules\":[]},\"apply\":\"new\"}");
+	netpolicy_free(m);
+	ck_assert_int_gt(netpolicy_change("{\"rules\":[]}", 1, &m, &e), 0);
+	ck_assert_str_eq(m, "{\"policy\":{\"rules\":[]},\"apply\":\"all\"}");
+	netpolicy_free(m);
+}
+END_TEST
+
+START_TEST(resolvers_are_read_as_the_c_library_does)
+{
+	char list[NETPOLICY_RESOLVERS][64];
+
+	ck_assert_int_eq(netpolicy_resolvers("", list), 0);
+	ck_assert_int_eq(
+		netpolicy_resolvers(
+			"# nameserver 1.2.3.4\nsearch a b\n"
+			"nameserver\t192.0.2.1 # one\r\n"
+			"nameserver fe80::1%eth0\nnameserver nobody\n"
+			" nameserver 2001:db8::1\nnameservers 1.1.1.1\n"
+			"nameserver 192.0.2.3\nnameserver 192.0.2.4",
+			list),
+		3);
+	ck_assert_str_eq(list[0], "192.0.2.1");
+	ck_assert_str_eq(list[1], "2001:db8::1");
+	ck_assert_str_eq(list[2], "192.0.2.3");
+}
+END_TEST
+
+CHECK_MAIN("netpolicy", secrets_come_from_the_environment,
+	   what_cannot_be_sent_is_refused, change_says_for_whom,
+	   resolvers_are_read_as_the_c_library_does)
