@@ -12,7 +12,7 @@ make_ns() {
 	trap 'end_ns' EXIT
 	in_ns ip link set lo up
 	mkdir "$TMPDIR/www"
-	head -c "$(size 4194304 1073741824)" /dev/urandom >"$TMPDIR/www/data"
+	head -c "$(size 1048576 1073741824)" /dev/urandom >"$TMPDIR/www/data"
 	sum=$(sha256sum <"$TMPDIR/www/data")
 	ip netns exec "$ns" busybox httpd -f -p 8000 -h "$TMPDIR/www" &
 	server=$!

@@ -205,7 +205,7 @@ START_TEST(text_of_resolv_conf)
 		m.dns[i].family = 6;
 	}
 	net_resolv_text(&m, text);
-	ck_assert_uint_gt(strlen(text), 6 * WIRE_NET_DOMAIN_MAX);
+	ck_assert_uint_gt(strlen(text), 6ul * WIRE_NET_DOMAIN_MAX);
 }
 END_TEST
 

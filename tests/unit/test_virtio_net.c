@@ -652,6 +652,29 @@ START_TEST(pause_moves_nothing)
 }
 END_TEST
 
+START_TEST(guest_is_asked_to_announce_itself_after_a_pause)
+{
+	struct fake_net *t = booted(true, CTRL);
+
+	expect_out(t, 0, 60);
+	virtio_net_resume(t->n);
+	ck_assert_uint_eq(config16(t, 6), 1);
+	virtio_net_pause(t->n);
+	virtio_net_resume(t->n);
+	ck_assert_uint_eq(config16(t, 6), 3);
+	ck_assert_uint_eq(fake_guest_reg(&t->g, REG_INTERRUPT_STATUS) & 2, 2);
+	ck_assert_uint_eq(fake_net_command(t, 3, 0, NULL, 0), 0);
+	ck_assert_uint_eq(config16(t, 6), 1);
+	/* Who cannot is not asked. */
+	fake_net_boot(t, 0);
+	expect_out(t, 0, 60);
+	virtio_net_pause(t->n);
+	virtio_net_resume(t->n);
+	ck_assert_uint_eq(config16(t, 6), 1);
+	fake_net_free(t);
+}
+END_TEST
+
 /* The sums are of test_net_link.c; here, that all go in the end. */
 START_TEST(rate_holds_up_and_loses_nothing)
 {
@@ -716,6 +739,7 @@ CHECK_MAIN("virtio_net", configuration_and_features, frames_go_out,
 	   length_that_is_none_takes_the_link_down,
 	   reset_in_the_middle_of_a_frame, control_requests,
 	   control_request_without_room_for_an_answer_breaks_the_device,
-	   device_of_several_pairs_with_a_driver_of_one, pause_moves_nothing,
+	   device_of_several_pairs_with_a_driver_of_one,
+	   guest_is_asked_to_announce_itself_after_a_pause, pause_moves_nothing,
 	   rate_holds_up_and_loses_nothing,
 	   queues_stop_and_devices_reset_under_load)

@@ -279,6 +279,7 @@ static void net_reset(struct virtio_dev *vd)
 
 	n->set_up = false;
 	n->n_active = 1;
+	n->space.status = le16_put(n->up ? NET_S_LINK_UP : 0);
 	memcpy(n->space.mac, n->cfg.mac, sizeof(n->space.mac));
 	for (unsigned int i = 0; i < n->n_pairs; i++)
 		if (!n->pair[i].busy)
@@ -499,9 +500,22 @@ bool virtio_net_is_paused(struct virtio_net *n)
 	return paused;
 }
 
+/* Who was not heard for long may have been forgotten by switches: 5.1.6.5.4. */
+static void announce(struct virtio_net *n)
+{
+	if (!is_agreed(n) || !n->up ||
+	    !(n->vd.features & VIRTIO_NET_F_GUEST_ANNOUNCE))
+		return;
+	n->space.status = le16_put(
+		(uint16_t)(le16_get(n->space.status) | NET_S_ANNOUNCE));
+	n->vd.transport->config_changed(&n->vd);
+}
+
 void virtio_net_resume(struct virtio_net *n)
 {
 	lock(n);
+	if (n->paused)
+		announce(n);
 	n->paused = false;
 	wake(n);
 	unlock(n);

@@ -90,7 +90,11 @@ void virtio_net_pause(struct virtio_net *n);
 /** virtio_net_is_paused() - Whether that was asked for and nothing goes on */
 bool virtio_net_is_paused(struct virtio_net *n);
 
-/** virtio_net_resume() - Go on. Context: any thread */
+/**
+ * virtio_net_resume() - Go on; the guest is asked to make itself known
+ *
+ * Context: any thread.
+ */
 void virtio_net_resume(struct virtio_net *n);
 
 struct virtio_dev *virtio_net_dev(struct virtio_net *n);
