@@ -197,11 +197,21 @@ static const char *last_line(char *buf, size_t len)
 	return nl ? nl + 1 : buf;
 }
 
+/* What is left of it; the program has gone, so there is an end. */
+static size_t read_last(int fd, char buf[KEEPER_STDERR_MAX + 1])
+{
+	size_t len = 0;
+	ssize_t n;
+
+	while ((n = read(fd, buf, KEEPER_STDERR_MAX)) > 0)
+		len = (size_t)n;
+	return len;
+}
+
 static void tell_end(struct keeper *k, int status)
 {
 	char said[KEEPER_STDERR_MAX + 1], text[TEXT_MAX];
-	ssize_t len = read(k->net.err, said, sizeof(said) - 1);
-	const char *line = last_line(said, len > 0 ? (size_t)len : 0);
+	const char *line = last_line(said, read_last(k->net.err, said));
 	struct hutch_vm_event ev = { .time_ns = now_ns(),
 				     .vm = k->rec->name,
 				     .id = k->rec->id,

@@ -28,6 +28,9 @@
 #define AHEAD_MIN 64u
 #define LARGE     4096u
 
+/* As many large frames as the host lets a socket hold, rather than three. */
+#define SEND_LEN (1 << 20)
+
 #define TAIL_MAX (PREFIX_LEN + NET_HDR_LEN + NET_FRAME_MAX)
 
 /**
@@ -330,6 +333,7 @@ static const struct net_link_ops stream_ops = {
 
 int net_stream_new(int fd, bool vnet, struct net_link **ret)
 {
+	static const int room = SEND_LEN;
 	struct stream *s = calloc(1, sizeof(*s));
 
 	if (!s) {
@@ -337,6 +341,8 @@ int net_stream_new(int fd, bool vnet, struct net_link **ret)
 		return -ENOMEM;
 	}
 	s->fd = fd;
+	/* Less will do as well. */
+	(void)setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
 	s->link = (struct net_link){
 		.ops = &stream_ops,
 		.n_queues = 1,

@@ -192,8 +192,8 @@ static struct timespec *time_until(uint64_t at_ns, struct timespec *ts)
 	return ts;
 }
 
-/* Without the lock, of what was noted under it. */
-static void wait_for(const struct net_pair *p, struct pollfd *pf,
+/* Without the lock, of what was noted under it; the link is the last, if any. */
+static void wait_for(struct pollfd *pf, unsigned int n_kicks,
 		     unsigned int n_fds, uint64_t wake_ns)
 {
 	struct timespec ts;
@@ -201,45 +201,45 @@ static void wait_for(const struct net_pair *p, struct pollfd *pf,
 
 	if (ppoll(pf, n_fds, time_until(wake_ns, &ts), NULL) < 0)
 		bug_on(errno != EINTR && errno != ENOMEM);
-	for (unsigned int i = 0; i < ARRAY_LEN(p->fd); i++)
-		if (p->fd[i] >= 0 && read(p->fd[i], &count, sizeof(count)) < 0)
+	for (unsigned int i = 0; i < n_kicks; i++)
+		if (pf[i].revents && read(pf[i].fd, &count, sizeof(count)) < 0)
 			bug_on(errno != EAGAIN && errno != EINTR);
 }
 
-static unsigned int watch(const struct net_pair *p, struct pollfd *pf)
+/* The link, if something of it is waited for. Return: how many: one or none */
+static unsigned int watch_link(const struct net_pair *p, struct pollfd *pf)
 {
+	struct net_link *l = p->n->link;
 	short want = (short)((p->want_in ? POLLIN : 0) |
 			     (p->want_out ? POLLOUT : 0));
-	unsigned int n = 0;
 
-	for (unsigned int i = 0; i < ARRAY_LEN(p->fd); i++)
-		if (p->fd[i] >= 0)
-			pf[n++] = (struct pollfd){ p->fd[i], POLLIN, 0 };
-	/* A link that is gone is always ready: only who waits may ask. */
-	if (want && p->n->up && !p->n->paused)
-		pf[n++] =
-			(struct pollfd){ p->n->link->ops->fd(p->n->link, p->i),
-					 want, 0 };
-	return n;
+	/* One that is gone is always ready: only who waits may ask. */
+	if (!want || !p->n->up || p->n->paused)
+		return 0;
+	*pf = (struct pollfd){ l->ops->fd(l, p->i), want, 0 };
+	return 1;
 }
 
 static void serve(struct net_pair *p)
 {
 	struct virtio_net *n = p->n;
 	struct pollfd pf[ARRAY_LEN(p->fd) + 1];
-	unsigned int n_fds;
+	unsigned int n_kicks = 0, n_fds;
 	uint64_t wake_ns;
 	bool running, more, quit;
 
+	for (unsigned int i = 0; i < ARRAY_LEN(p->fd); i++)
+		if (p->fd[i] >= 0)
+			pf[n_kicks++] = (struct pollfd){ p->fd[i], POLLIN, 0 };
 	do {
 		running = virtio_dev_enter(&n->vd);
 		more = turn(p, running);
-		n_fds = watch(p, pf);
+		n_fds = n_kicks + watch_link(p, pf + n_kicks);
 		wake_ns = p->wake_ns;
 		quit = n->quit;
 		virtio_dev_leave(&n->vd);
 		if (!more && !quit)
-			wait_for(p, pf, n_fds, wake_ns);
+			wait_for(pf, n_kicks, n_fds, wake_ns);
 	} while (!quit);
 }
 
