@@ -174,6 +174,8 @@ int hutch_start(struct hutch *h, const struct hutch_start_opts *o,
 
 	for (size_t i = 0; o->labels && o->labels[i]; i++)
 		(void)dprintf(fds[CALLS], " %s", o->labels[i]);
+	if (o->net)
+		(void)dprintf(fds[CALLS], " net %s", o->net);
 	if (o->image)
 		(void)dprintf(fds[CALLS], " image");
 	(void)dprintf(fds[CALLS], "\n");

@@ -157,6 +157,11 @@ START_TEST(start_goes_on_with_the_disk_of_its_name)
 	ck_assert_ptr_nonnull(strstr(fake_vm_calls(), " a=1 b=2 image\n"));
 	ck_assert_int_eq(fake_vm_cli("start", "-l", "c=3", "web", NULL), 0);
 	ck_assert_ptr_nonnull(strstr(fake_vm_calls(), " c=3 image\n"));
+	rec.net = "passt";
+	ck_assert_int_eq(fake_vm_cli("start", "web", NULL), 0);
+	ck_assert_ptr_nonnull(strstr(fake_vm_calls(), " net passt image\n"));
+	ck_assert_int_eq(fake_vm_cli("start", "--net", "none", "web", NULL), 0);
+	ck_assert_ptr_nonnull(strstr(fake_vm_calls(), " net none image\n"));
 	rec.argv = argv;
 	ck_assert_int_eq(fake_vm_cli("start", "web", NULL), 0);
 	ck_assert_ptr_nonnull(strstr(fake_vm_calls(), "start web flags 0 "));
@@ -323,12 +328,13 @@ START_TEST(start_passes_on_what_it_was_told)
 	ck_assert_int_eq(fake_vm_cli("start", "-l", "job=7", "--label", "a=b",
 				     "--idle-timeout", "5m",
 				     "--keep-alive=processes", "--on-exit",
-				     "keep", "web", "--", "x", NULL),
+				     "keep", "--net", "passt,mtu=1280", "web",
+				     "--", "x", NULL),
 			 0);
 	ck_assert_str_eq(fake_vm_calls(),
 			 "inspect web\n"
 			 "start web flags 0x8 idle 300000 on-exit 1 timeout 0 "
-			 "job=7 a=b\n");
+			 "job=7 a=b net passt,mtu=1280\n");
 	REFUSED("--on-exit: 'go' is not stop or keep", "start", "--on-exit",
 		"go", "web");
 	REFUSED("--keep-alive: 'me' is not processes", "start", "--keep-alive",
