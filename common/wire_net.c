@@ -66,6 +66,8 @@ static int check(const struct msg_net *m, struct err *e)
 		if (!wire_domain_ok(m->search[i]))
 			return err_set(e, -EBADMSG, "BOOT: domain %u is none",
 				       i);
+	if (!wire_net_ca_ok(m->ca))
+		return err_set(e, -EBADMSG, "BOOT: the certificate is none");
 	return 0;
 }
 
@@ -108,7 +110,20 @@ int wire_net_read(struct rd *rd, struct msg_net *ret, struct err *e)
 		read_ip(rd, &ret->dns[i]);
 	for (unsigned int i = 0; i < ret->n_search; i++)
 		ret->search[i] = rd_str(rd);
+	ret->ca = rd_str(rd);
 	return rd->bad ? wire_malformed(e, "BOOT") : check(ret, e);
+}
+
+bool wire_net_ca_ok(const char *s)
+{
+	static const char ok[] = "abcdefghijklmnopqrstuvwxyz"
+				 "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+/=- \n";
+	static const char begin[] = "-----BEGIN CERTIFICATE-----\n";
+
+	if (!*s)
+		return true;
+	return strlen(s) <= WIRE_NET_CA_MAX && !s[strspn(s, ok)] &&
+	       strncmp(s, begin, sizeof(begin) - 1) == 0;
 }
 
 size_t wire_net_size(const struct msg_net *m)
@@ -119,7 +134,7 @@ size_t wire_net_size(const struct msg_net *m)
 
 	for (unsigned int i = 0; i < m->n_search; i++)
 		size += wire_str_size(m->search[i]);
-	return size;
+	return size + wire_str_size(m->ca ? m->ca : "");
 }
 
 void wire_net_put(struct wr *wr, const struct msg_net *m)
@@ -135,4 +150,5 @@ void wire_net_put(struct wr *wr, const struct msg_net *m)
 	wr_bytes(wr, m->dns, m->n_dns * sizeof(m->dns[0]));
 	for (unsigned int i = 0; i < m->n_search; i++)
 		wr_str(wr, m->search[i]);
+	wr_str(wr, m->ca ? m->ca : "");
 }

@@ -4,7 +4,8 @@
  *
  * With WIRE_BOOT_NET in its flags it stands behind the mounts: struct wire_net,
  * string name, then addresses, routes (two struct wire_ip each: where to, and
- * by which gateway), servers of names, and strings: domains to search.
+ * by which gateway), servers of names, and strings: domains to search, and a
+ * certificate.
  */
 #ifndef HUTCH_COMMON_WIRE_NET_H
 #define HUTCH_COMMON_WIRE_NET_H
@@ -24,6 +25,7 @@
 #define WIRE_NET_DNS_MAX    3u /* resolv.conf(5): MAXNS */
 #define WIRE_NET_SEARCH_MAX 6u
 #define WIRE_NET_DOMAIN_MAX 253u
+#define WIRE_NET_CA_MAX     8192u /* bytes of a certificate, in PEM */
 
 /**
  * struct wire_ip - An address, with the length of its network's part
@@ -60,6 +62,7 @@ struct wire_route {
  * @name:	Of the interface
  * @dns:	With whole prefixes
  * @search:	Letters, digits, '.', '-' and '_'
+ * @ca:		PEM of who signs for hosts that are intercepted; "" for nobody
  */
 struct msg_net {
 	uint32_t mtu;
@@ -72,6 +75,7 @@ struct msg_net {
 	struct wire_route route[WIRE_NET_ROUTES_MAX];
 	struct wire_ip dns[WIRE_NET_DNS_MAX];
 	const char *search[WIRE_NET_SEARCH_MAX];
+	const char *ca;
 };
 
 /** wire_ip_bits() - A whole prefix: 32 or 128 */
@@ -91,6 +95,9 @@ bool wire_net_name_ok(const char *s);
  * Return: 0 or -EBADMSG with a sentence
  */
 MUST_CHECK int wire_net_read(struct rd *rd, struct msg_net *ret, struct err *e);
+
+/** wire_net_ca_ok() - Whether it could be PEM: base64 and its lines; or "" */
+bool wire_net_ca_ok(const char *s);
 
 size_t wire_net_size(const struct msg_net *m);
 void wire_net_put(struct wr *wr, const struct msg_net *m);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "guest-agent/env.h"
+#include "guest-agent/trust.h"
 
 /* A string and its place in the order of sources: qsort() is not stable. */
 struct entry {
@@ -69,6 +70,9 @@ static size_t gather(struct env *env, struct entry *v,
 		push(v, &n, tty ? "TERM=xterm" : "TERM=dumb");
 	if (!clear) {
 		push_name(env, v, &n, user);
+		for (unsigned int i = 0; trust_is_on(boot) && i < TRUST_ENV;
+		     i++)
+			push(v, &n, trust_env[i]);
 		for (uint32_t i = 0; i < boot->envc; i++)
 			push(v, &n, boot->env[i]);
 	}
@@ -80,7 +84,7 @@ static size_t gather(struct env *env, struct entry *v,
 int env_build(struct env *ret, const struct msg_boot *boot,
 	      const struct msg_exec *req, const struct user *user)
 {
-	size_t max = 5 + (size_t)boot->envc + req->envc, n;
+	size_t max = 5 + TRUST_ENV + (size_t)boot->envc + req->envc, n;
 	auto_free struct entry *v = calloc(max, sizeof(*v));
 
 	memset(ret, 0, sizeof(*ret));

@@ -18,6 +18,7 @@
 #include "common/io.h"
 #include "guest-agent/boot.h"
 #include "guest-agent/net.h"
+#include "guest-agent/trust.h"
 
 /* What Linux calls the first one. */
 #define KERNEL_NAME "eth0"
@@ -322,6 +323,8 @@ void net_set_up(struct boot *b)
 	/* Where no server is given, the image knows one or there is none. */
 	if (r == 0 && (m->n_dns || m->n_search))
 		r = write_resolv(m, &e);
+	if (r == 0 && trust_is_on(&b->msg))
+		r = trust_set_up(m->ca, &e);
 	if (r < 0)
 		boot_failed(b, &e);
 }

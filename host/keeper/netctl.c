@@ -16,6 +16,7 @@
 
 #include "common/io.h"
 #include "host/keeper/keeper.h"
+#include "host/lib/bootmsg.h"
 #include "host/lib/internal.h"
 #include "host/lib/jsontext.h"
 #include "host/lib/netpolicy.h"
@@ -165,6 +166,18 @@ ssize_t netctl_read(int fd, char **ret)
 	return st.st_size;
 }
 
+/* The guest has to trust whoever speaks for hosts that are intercepted. */
+static int give_ca(struct keeper *k, const char *pem, struct err *e)
+{
+	int fd = bootmsg_add_ca(k->fd[LAUNCH_FD_BOOT], pem, e);
+
+	if (fd < 0)
+		return fd;
+	(void)close(k->fd[LAUNCH_FD_BOOT]);
+	k->fd[LAUNCH_FD_BOOT] = fd;
+	return 0;
+}
+
 /* Return: 0; -EINVAL with its sentence; -ETIMEDOUT; -EPIPE */
 static int await_start(struct keeper *k, struct err *e)
 {
@@ -183,7 +196,7 @@ static int await_start(struct keeper *k, struct err *e)
 	j = json_loadb(text, (size_t)len, 0, NULL);
 	if (*str(j, "error"))
 		return err_set(e, -EINVAL, "network: %s", str(j, "error"));
-	return 0;
+	return *str(j, "ca") ? give_ca(k, str(j, "ca"), e) : 0;
 }
 
 int netctl_start(struct keeper *k, struct err *e)
@@ -203,8 +216,9 @@ int netctl_start(struct keeper *k, struct err *e)
 	if (len < 0)
 		return err_set(e, (int)len, "network: hutch-net: %s",
 			       strerror((int)-len));
-	if (await_start(k, e) < 0)
-		return -EINVAL;
+	len = await_start(k, e);
+	if (len < 0)
+		return (int)len;
 	return loop_add(&k->loop, &k->net.control_io, k->net.control, EPOLLIN,
 			on_control);
 }

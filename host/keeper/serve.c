@@ -3,12 +3,11 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 
-#include "common/io.h"
 #include "common/unix.h"
 #include "host/keeper/keeper.h"
+#include "host/lib/memfile.h"
 
 #define GRACE_MAX_MS 86400000u
 #define CLIENT_FDS   2
@@ -141,12 +140,11 @@ static void do_net_set(struct client *c)
 
 static void answer_file(struct client *c, const char *text)
 {
-	auto_fd int fd = memfd_create("hutch-net", MFD_CLOEXEC);
+	auto_fd int fd = memfile_make("hutch-net", text, strlen(text), NULL);
 	struct ctl_out o;
 	int len;
 
-	if (fd < 0 || io_write_full(fd, text, strlen(text)) < 0 ||
-	    lseek(fd, 0, SEEK_SET) < 0) {
+	if (fd < 0) {
 		answer_error(c, -ENOMEM, "no memory");
 		return;
 	}

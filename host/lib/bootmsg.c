@@ -4,11 +4,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/io.h"
 #include "common/log.h"
+#include "common/wire.h"
 #include "host/lib/bootmsg.h"
 #include "host/lib/disk.h"
 #include "host/lib/image.h"
 #include "host/lib/internal.h"
+#include "host/lib/memfile.h"
 #include "host/lib/netplan.h"
 
 #define ENTRIES_MAX (HUTCH_MOUNTS_MAX + DISK_VOLUMES_MAX)
@@ -140,4 +143,29 @@ int bootmsg_make(const struct hutch_start_opts *o, const struct mounts *mounts,
 	m.mounts = en->m;
 	m.n_mounts = en->n;
 	return put(&m, ret, ret_len, e);
+}
+
+int bootmsg_add_ca(int fd, const char *pem, struct err *e)
+{
+	const size_t max = WIRE_HDR_LEN + WIRE_MSG_MAX;
+	auto_free uint8_t *frame = malloc(max);
+	auto_free uint8_t *made = NULL;
+	size_t size = 0;
+	ssize_t len = frame ? io_read_full(fd, frame, max) : -ENOMEM;
+	struct msg_boot m;
+	int r;
+
+	if (len < (ssize_t)WIRE_HDR_LEN || !wire_net_ca_ok(pem))
+		return err_set(e, len < 0 ? (int)len : -EBADMSG,
+			       "network: the certificate cannot be added");
+	r = wire_boot_parse(frame + WIRE_HDR_LEN, (size_t)len - WIRE_HDR_LEN,
+			    &m, e);
+	if (r < 0)
+		return r;
+	m.net.ca = pem;
+	r = m.flags & WIRE_BOOT_NET
+		    ? put(&m, &made, &size, e)
+		    : err_set(e, -EBADMSG, "network: there is none");
+	wire_boot_done(&m);
+	return r < 0 ? r : memfile_make("hutch-boot", made, size, e);
 }

@@ -22,4 +22,13 @@ MUST_CHECK int bootmsg_make(const struct hutch_start_opts *o,
 			    const struct mounts *mounts, const char *hostname,
 			    uint8_t **ret, size_t *ret_len, struct err *e);
 
+/**
+ * bootmsg_add_ca() - The same message with a certificate, as a memory file
+ * @fd:		A memory file that holds one that has a network
+ * @pem:	See struct msg_net
+ *
+ * Return: a descriptor; -EBADMSG if either is not what it should be; or -errno
+ */
+MUST_CHECK int bootmsg_add_ca(int fd, const char *pem, struct err *e);
+
 #endif

@@ -3,28 +3,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 
 #include "common/io.h"
 #include "host/lib/internal.h"
 #include "host/lib/kcall.h"
+#include "host/lib/memfile.h"
 #include "host/lib/netpolicy.h"
 #include "host/lib/vmdir.h"
 
 #define NET_FLAGS HUTCH_NET_CUT
-
-static int memory_file(const char *text, struct err *e)
-{
-	auto_fd int fd = memfd_create("hutch-net", MFD_CLOEXEC);
-	int r = fd < 0 ? -errno : io_write_full(fd, text, strlen(text));
-
-	if (r == 0 && lseek(fd, 0, SEEK_SET) < 0)
-		r = -errno;
-	return r < 0 ? err_set(e, r, "cannot make a memory file: %s",
-			       strerror(-r))
-		     : take_fd(&fd);
-}
 
 /* Asks the keeper of VM @name. A VM that has ended has no network. */
 static int ask(struct hutch *h, const char *name, const char *verb,
@@ -85,9 +73,11 @@ int hutch_net_set(struct hutch *h, const char *name, const char *policy,
 			     err_of(e));
 	if (r < 0)
 		return r;
-	given = memory_file(message, err_of(e));
+	given = memfile_make("hutch-net", message, strlen(message), err_of(e));
 	netpolicy_free(message);
-	kept = given < 0 ? given : memory_file(policy, err_of(e));
+	kept = given < 0 ? given
+			 : memfile_make("hutch-net", policy, strlen(policy),
+					err_of(e));
 	if (kept < 0)
 		return kept;
 	return ask(h, name, "net-set", (const int[2]){ given, kept }, &none,

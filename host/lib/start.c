@@ -12,7 +12,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 
 #include "common/io.h"
@@ -27,6 +26,7 @@
 #include "host/lib/kcall.h"
 #include "host/lib/record.h"
 #include "host/lib/launch.h"
+#include "host/lib/memfile.h"
 #include "host/lib/mounts.h"
 #include "host/lib/netplan.h"
 #include "host/lib/netpolicy.h"
@@ -148,22 +148,6 @@ static int find_files(struct hutch *h, const struct hutch_start_opts *o,
 	return r < 0 ? r : find_helper(h, o, g, e);
 }
 
-static int make_memfd(const char *name, const void *buf, size_t len,
-		      struct err *e)
-{
-	auto_fd int fd = memfd_create(name, MFD_CLOEXEC);
-	int r = fd < 0 ? -errno : file_size_ok(len);
-
-	if (r == 0)
-		r = io_write_full(fd, buf, len);
-	if (r == 0 && lseek(fd, 0, SEEK_SET) < 0)
-		r = -errno;
-	if (r < 0)
-		return err_set(e, r, "cannot make a memory file: %s",
-			       strerror(-r));
-	return take_fd(&fd);
-}
-
 static int give_boot(const struct hutch_start_opts *o, const char *hostname,
 		     struct gift *g, struct err *e)
 {
@@ -173,7 +157,7 @@ static int give_boot(const struct hutch_start_opts *o, const char *hostname,
 
 	if (r < 0)
 		return r;
-	g->fd[LAUNCH_FD_BOOT] = make_memfd("hutch-boot", frame, len, e);
+	g->fd[LAUNCH_FD_BOOT] = memfile_make("hutch-boot", frame, len, e);
 	return MIN(g->fd[LAUNCH_FD_BOOT], 0);
 }
 
@@ -193,7 +177,7 @@ static int give_net(const struct hutch_start_opts *o, struct gift *g,
 	if (r < 0)
 		return r;
 	g->fd[LAUNCH_FD_NET] =
-		make_memfd("hutch-net", message, strlen(message), e);
+		memfile_make("hutch-net", message, strlen(message), e);
 	netpolicy_free(message);
 	return MIN(g->fd[LAUNCH_FD_NET], 0);
 }
@@ -216,7 +200,7 @@ static int give_main(const struct hutch_start_opts *o, struct gift *g,
 	r = execmsg_make(&x, &frame, &len, e);
 	if (r < 0)
 		return r;
-	g->fd[LAUNCH_FD_MAIN] = make_memfd("hutch-main", frame, len, e);
+	g->fd[LAUNCH_FD_MAIN] = memfile_make("hutch-main", frame, len, e);
 	return MIN(g->fd[LAUNCH_FD_MAIN], 0);
 }
 

@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tests/unit/test_netpolicy.c - host/lib/netpolicy: messages for hutch-net */
+/* tests/unit/test_netpolicy.c - host/lib/netpolicy, bootmsg: what hutch-net is
+ * told, and the guest of it
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "common/wire.h"
+#include "host/lib/bootmsg.h"
+#include "host/lib/memfile.h"
 #include "host/lib/netpolicy.h"
 #include "tests/lib/check_main.h"
 
@@ -110,6 +116,68 @@ START_TEST(resolvers_are_read_as_the_c_library_does)
 }
 END_TEST
 
+/* ---- The boot message ---- */
+
+#define PEM "-----BEGIN CERTIFICATE-----\nQQ==\n-----END CERTIFICATE-----\n"
+
+static int boot_file(uint32_t flags)
+{
+	static const char *env[] = { "A=b", NULL };
+	const struct msg_boot m = { .root = WIRE_ROOT_BUILTIN,
+				    .flags = flags,
+				    .hostname = "h",
+				    .cwd = "",
+				    .user = "",
+				    .lower = "",
+				    .upper = "",
+				    .env = env,
+				    .envc = 1,
+				    .net = { .name = "eth0" } };
+	uint8_t buf[512];
+	struct wr wr = wr_init(buf, sizeof(buf));
+	struct err e = { 0 };
+	int fd;
+
+	wire_boot_put(&wr, &m);
+	fd = memfile_make("boot", buf, (size_t)wr_end(&wr), &e);
+	ck_assert_int_ge(fd, 0);
+	return fd;
+}
+
+START_TEST(certificate_is_added_to_the_boot_message)
+{
+	struct err e = { 0 };
+	uint8_t buf[1024];
+	struct msg_boot m;
+	int fd = boot_file(WIRE_BOOT_NET), made;
+	ssize_t len;
+
+	made = bootmsg_add_ca(fd, PEM, &e);
+	ck_assert_msg(made >= 0, "%s", e.msg);
+	len = read(made, buf, sizeof(buf));
+	ck_assert_int_gt(len, WIRE_HDR_LEN);
+	ck_assert_int_eq(wire_boot_parse(buf + WIRE_HDR_LEN,
+					 (size_t)len - WIRE_HDR_LEN, &m, &e),
+			 0);
+	ck_assert_str_eq(m.net.ca, PEM);
+	ck_assert_str_eq(m.net.name, "eth0");
+	ck_assert_str_eq(m.env[0], "A=b");
+	wire_boot_done(&m);
+	ck_assert_int_eq(close(fd), 0);
+	ck_assert_int_eq(close(made), 0);
+
+	fd = boot_file(WIRE_BOOT_NET);
+	ck_assert_int_eq(bootmsg_add_ca(fd, "no PEM", &e), -EBADMSG);
+	/* It has been read to its end. */
+	ck_assert_int_eq(bootmsg_add_ca(fd, PEM, &e), -EBADMSG);
+	ck_assert_int_eq(close(fd), 0);
+	fd = boot_file(0);
+	ck_assert_int_eq(bootmsg_add_ca(fd, PEM, &e), -EBADMSG);
+	ck_assert_int_eq(close(fd), 0);
+}
+END_TEST
+
 CHECK_MAIN("netpolicy", secrets_come_from_the_environment,
 	   what_cannot_be_sent_is_refused, change_says_for_whom,
-	   resolvers_are_read_as_the_c_library_does)
+	   resolvers_are_read_as_the_c_library_does,
+	   certificate_is_added_to_the_boot_message)

@@ -92,7 +92,8 @@ static const struct msg_boot boot_example = {
 		 .addr = { { 4, 24, { 198, 18, 0, 2 } } },
 		 .route = { { { 4, 0, { 0 } }, { 4, 32, { 198, 18, 0, 1 } } } },
 		 .dns = { { 4, 32, { 198, 18, 0, 1 } } },
-		 .search = { "lan" } },
+		 .search = { "lan" },
+		 .ca = "" },
 };
 
 /*

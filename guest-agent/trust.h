@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * guest-agent/trust.h - whom programs in the guest trust, if hosts are
+ * intercepted
+ *
+ * What speaks for such a host has a certificate by a CA of this VM alone. It is
+ * added to what the image trusts, and takes nothing away: other hosts keep their
+ * own certificates.
+ */
+#ifndef HUTCH_GUEST_AGENT_TRUST_H
+#define HUTCH_GUEST_AGENT_TRUST_H
+
+#include <stdbool.h>
+
+#include "common/wire.h"
+
+#define TRUST_CA     "/etc/ssl/hutch-ca.pem"
+#define TRUST_BUNDLE "/etc/ssl/hutch-bundle.pem"
+
+/* Bytes of an image's own bundle: ten times Debian's. */
+#define TRUST_BUNDLE_MAX (4u << 20)
+
+/* What the usual libraries go by, in the environment of each process. */
+#define TRUST_ENV 5u
+extern const char *const trust_env[TRUST_ENV];
+
+/** trust_is_on() - Whether the boot message has a certificate */
+bool trust_is_on(const struct msg_boot *m);
+
+/** trust_set_up() - Write the files. Return: 0, or -errno with a sentence */
+MUST_CHECK int trust_set_up(const char *ca, struct err *e);
+
+/**
+ * trust_write() - Those below a folder
+ * @root:	"", or what stands before /etc, for a test
+ */
+MUST_CHECK int trust_write(const char *root, const char *ca, struct err *e);
+
+#endif

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tests/unit/test_agent_trust.c - guest-agent/trust: whom a guest trusts */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "common/io.h"
+#include "common/rmtree.h"
+#include "guest-agent/env.h"
+#include "guest-agent/trust.h"
+#include "tests/lib/check_main.h"
+
+#define PEM                              \
+	"-----BEGIN CERTIFICATE-----\n"  \
+	"TUlJQkZ6Q0J2cUFEQWdFQ0FnRUI=\n" \
+	"-----END CERTIFICATE-----\n"
+
+static char root[] = "/tmp/hutch-test-XXXXXX";
+
+static void below(char path[128], const char *name)
+{
+	(void)snprintf(path, 128, "%s%s", root, name);
+}
+
+static void folder(const char *name)
+{
+	char path[128];
+
+	below(path, name);
+	ck_assert_int_eq(mkdir(path, 0755), 0);
+}
+
+static void put(const char *name, const char *text)
+{
+	char path[128];
+	FILE *f;
+
+	below(path, name);
+	f = fopen(path, "w");
+	ck_assert_ptr_nonnull(f);
+	(void)fputs(text, f);
+	ck_assert_int_eq(fclose(f), 0);
+}
+
+static void expect(const char *name, const char *want)
+{
+	char path[128], *text = NULL;
+	struct stat st;
+	struct err e;
+
+	below(path, name);
+	ck_assert_int_eq(lstat(path, &st), 0);
+	ck_assert_uint_eq(st.st_mode, S_IFREG | 0644);
+	ck_assert_int_eq(io_read_file(AT_FDCWD, path, 4096, &text, NULL, &e),
+			 0);
+	ck_assert_str_eq(text, want);
+	free(text);
+}
+
+static void begin(void)
+{
+	(void)umask(022);
+	(void)snprintf(root, sizeof(root), "/tmp/hutch-test-XXXXXX");
+	ck_assert_ptr_nonnull(mkdtemp(root));
+	folder("/etc");
+}
+
+static void end(void)
+{
+	ck_assert_int_eq(rmtree(AT_FDCWD, root), 0);
+}
+
+START_TEST(bundle_is_of_the_image_and_of_the_vm)
+{
+	struct err e = { 0 };
+
+	begin();
+	folder("/etc/ssl");
+	folder("/etc/ssl/certs");
+	put("/etc/ssl/certs/ca-certificates.crt", "theirs\n");
+	folder("/usr");
+	folder("/usr/local");
+	folder("/usr/local/share");
+	folder("/usr/local/share/ca-certificates");
+	/* Of the VM's run before, and what a link leads to stays. */
+	put("/etc/ssl/hutch-ca.pem", "a long one of before, to be replaced\n");
+	put("/etc/kept", "kept\n");
+	{
+		char path[128];
+
+		below(path, "/etc/ssl/hutch-bundle.pem");
+		ck_assert_int_eq(symlink("../kept", path), 0);
+	}
+	ck_assert_msg(trust_write(root, PEM, &e) == 0, "%s", e.msg);
+	expect("/etc/ssl/hutch-ca.pem", PEM);
+	expect("/etc/ssl/hutch-bundle.pem", PEM "theirs\n");
+	expect("/usr/local/share/ca-certificates/hutch.crt", PEM);
+	expect("/etc/kept", "kept\n");
+	end();
+}
+END_TEST
+
+START_TEST(image_that_trusts_nobody_gets_one)
+{
+	char path[128];
+	struct err e = { 0 };
+
+	begin();
+	folder("/etc/ssl");
+	/* It would hold up whoever reads it. */
+	below(path, "/etc/ssl/cert.pem");
+	ck_assert_int_eq(mkfifo(path, 0600), 0);
+	ck_assert_msg(trust_write(root, PEM, &e) == 0, "%s", e.msg);
+	expect("/etc/ssl/hutch-bundle.pem", PEM);
+	end();
+}
+END_TEST
+
+START_TEST(what_cannot_be_written_is_said)
+{
+	struct err e = { 0 };
+
+	begin();
+	put("/etc/ssl", "no folder\n");
+	ck_assert_int_eq(trust_write(root, PEM, &e), -ENOTDIR);
+	ck_assert_ptr_nonnull(strstr(e.msg, "hutch-ca.pem"));
+	end();
+}
+END_TEST
+
+START_TEST(certificates_that_are_none)
+{
+	static char big[WIRE_NET_CA_MAX + 2];
+
+	ck_assert(wire_net_ca_ok(""));
+	ck_assert(wire_net_ca_ok(PEM));
+	ck_assert(!wire_net_ca_ok("x"));
+	ck_assert(!wire_net_ca_ok("-----BEGIN CERTIFICATE-----\n\"\n"));
+	ck_assert(!wire_net_ca_ok("-----BEGIN CERTIFICATE-----\n\x1b[2J\n"));
+	memset(big, 'A', sizeof(big) - 1);
+	memcpy(big, PEM, sizeof("-----BEGIN CERTIFICATE-----\n") - 1);
+	ck_assert(!wire_net_ca_ok(big));
+	big[WIRE_NET_CA_MAX] = '\0';
+	ck_assert(wire_net_ca_ok(big));
+}
+END_TEST
+
+START_TEST(environment_says_so_and_can_say_otherwise)
+{
+	const char *own[] = { "CURL_CA_BUNDLE=/mine", NULL };
+	struct msg_boot boot = { .flags = WIRE_BOOT_NET,
+				 .env = own,
+				 .envc = 1,
+				 .net = { .ca = PEM } };
+	const struct user user = { .home = "/" };
+	struct msg_exec req = { 0 };
+	struct env env;
+
+	ck_assert_int_eq(env_build(&env, &boot, &req, &user), 0);
+	ck_assert_str_eq(env_get(&env, "SSL_CERT_FILE"), TRUST_BUNDLE);
+	ck_assert_str_eq(env_get(&env, "NODE_EXTRA_CA_CERTS"), TRUST_CA);
+	ck_assert_str_eq(env_get(&env, "CURL_CA_BUNDLE"), "/mine");
+	env_done(&env);
+	boot.net.ca = "";
+	ck_assert_int_eq(env_build(&env, &boot, &req, &user), 0);
+	ck_assert_ptr_null(env_get(&env, "SSL_CERT_FILE"));
+	env_done(&env);
+	boot.net.ca = PEM;
+	req.flags = WIRE_EXEC_ENV_CLEAR;
+	ck_assert_int_eq(env_build(&env, &boot, &req, &user), 0);
+	ck_assert_ptr_null(env_get(&env, "SSL_CERT_FILE"));
+	env_done(&env);
+}
+END_TEST
+
+CHECK_MAIN("agent_trust", bundle_is_of_the_image_and_of_the_vm,
+	   image_that_trusts_nobody_gets_one, what_cannot_be_written_is_said,
+	   certificates_that_are_none,
+	   environment_says_so_and_can_say_otherwise)
