@@ -2,9 +2,9 @@
 /*
  * common/wire.h - the protocol between a host client and the guest's agent
  *
- * docs/protocol.md is the document; this is its C, and wire_proc.h and
- * wire_file.h that of the requests about processes and files.  Both ends parse
- * with it, and each treats what comes from the other as hostile.
+ * docs/protocol.md is the document; this is its C, and wire_proc.h, wire_port.h
+ * and wire_file.h that of the requests about processes, ports and files.  Both
+ * ends parse with it, and each treats what comes from the other as hostile.
  *
  * A connection carries frames: struct wire_hdr, then the payload.  The client
  * sends HELLO and one request without waiting; the agent answers HELLO and
@@ -80,6 +80,8 @@ enum wire_type {
 	WIRE_KILL = 0x17,
 	WIRE_DROP = 0x18,
 	WIRE_WAIT_PORT = 0x19,
+	WIRE_CONNECT = 0x1a, /* this and the next: wire_port.h */
+	WIRE_PORTS = 0x1b,   /* no payload; PORT frames, DONE */
 
 	/* Client to agent after EXEC and ATTACH. */
 	WIRE_STDIN = 0x20,       /* payload: 1 to WIRE_DATA_MAX bytes */
@@ -112,6 +114,7 @@ enum wire_type {
 	WIRE_PROCESS = 0x4a,
 	WIRE_FILE_NOTE = 0x4b, /* wire_file.h, as the next */
 	WIRE_FILE_EVENT = 0x4c,
+	WIRE_PORT = 0x4d, /* wire_port.h */
 
 	/* The file /.hutch/boot is one frame of this type. */
 	WIRE_BOOT = 0x60
@@ -670,5 +673,13 @@ MUST_CHECK int wire_reader_next(struct wire_reader *r, struct wire_frame *ret,
 
 /** wire_reader_partial() - Whether a frame has begun and not ended */
 bool wire_reader_partial(const struct wire_reader *r);
+
+/**
+ * wire_reader_rest() - What has been read behind the frame handed out last
+ * @ret:	Borrowed until the next call on @r; untouched if there is none
+ *
+ * Return: bytes
+ */
+size_t wire_reader_rest(const struct wire_reader *r, const void **ret);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "common/rd.h"
 #include "common/wire_file.h"
+#include "common/wire_port.h"
 #include "common/wire_proc.h"
 
 /* Grown to at least this, and held while anything is unread. */
@@ -50,6 +51,8 @@ static const struct type_rule rules[] = {
 	{ WIRE_KILL, C, ID_MIN(16), ID_MAX(16), "KILL" },
 	{ WIRE_DROP, C, ID_MIN(0), ID_MAX(0), "DROP" },
 	{ WIRE_WAIT_PORT, C, 13, ID_MAX(8), "WAIT_PORT" },
+	{ WIRE_CONNECT, C, 8, 8, "CONNECT" },
+	{ WIRE_PORTS, C, 0, 0, "PORTS" },
 	{ WIRE_STDIN, C, 1, WIRE_DATA_MAX, "STDIN" },
 	{ WIRE_STDIN_CLOSE, C, 0, 0, "STDIN_CLOSE" },
 	{ WIRE_SIGNAL, C, 8, 8, "SIGNAL" },
@@ -78,6 +81,7 @@ static const struct type_rule rules[] = {
 	{ WIRE_PROCESS, A, ID_MIN(104) + 10, WIRE_PROCESS_MAX, "PROCESS" },
 	{ WIRE_FILE_NOTE, A, 13, 13 + WIRE_SENTENCE_MAX, "FILE_NOTE" },
 	{ WIRE_FILE_EVENT, A, 13, 13 + WIRE_PATH_MAX, "FILE_EVENT" },
+	{ WIRE_PORT, A, 29, 29 + WIRE_COMM_MAX, "PORT" },
 	{ WIRE_BOOT, F, sizeof(struct wire_boot), WIRE_MSG_MAX, "BOOT" },
 };
 
@@ -116,6 +120,14 @@ void wire_reader_done(struct wire_reader *r)
 bool wire_reader_partial(const struct wire_reader *r)
 {
 	return r->len > r->used;
+}
+
+size_t wire_reader_rest(const struct wire_reader *r, const void **ret)
+{
+	if (!wire_reader_partial(r))
+		return 0;
+	*ret = r->buf + r->head + r->used;
+	return r->len - r->used;
 }
 
 /* Forget the frame that was handed out. */

@@ -17,6 +17,7 @@
 #include "guest-agent/process.h"
 #include "guest-agent/shutdown.h"
 #include "guest-agent/table.h"
+#include "guest-agent/tunnel.h"
 
 /* Connections accepted before anything else has its turn. */
 #define ACCEPT_BATCH 64u
@@ -165,6 +166,7 @@ int agent_init(struct agent *a, const struct agent_config *cfg, struct err *e)
 	a->in_guest = cfg->in_guest;
 	list_init(&a->conns);
 	list_init(&a->jobs);
+	list_init(&a->tunnels);
 	list_init(&a->waiting);
 	list_init(&a->live);
 	list_init(&a->ended);
@@ -202,6 +204,7 @@ void agent_done(struct agent *a)
 	while (!list_empty(&a->conns))
 		conn_gone(list_entry(a->conns.next, struct conn, link));
 	jobs_done(a);
+	tunnels_done(a);
 	list_for_each_safe (l, n, &a->live) {
 		struct proc *p = list_entry(l, struct proc, link);
 

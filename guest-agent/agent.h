@@ -9,7 +9,8 @@
  * The child side (child.c) does whatever touches
  * files of the guest, so that a file system that hangs holds up that child
  * and not the agent.  So a request about files is handed to a child (job.c)
- * with the connection and all (files/).
+ * with the connection and all (files/).  A connection to a port of the guest
+ * (tunnel.c) is one no more: its bytes go on as they come.
  *
  * Nothing here may exit or block: this is PID 1 of the guest.
  */
@@ -35,6 +36,12 @@
 /* Requests about files under way, a child each. */
 #define AGENT_JOBS_MAX 64u
 
+/* Connections to TCP ports that are open or opening. */
+#define AGENT_TUNNELS_MAX 1024u
+
+/* For a server of the guest to accept one; its backlog may be full. */
+#define AGENT_TUNNEL_WAIT_MS 10000u
+
 /* Such a child goes when its client has; if it cannot, it is killed. */
 #define AGENT_JOB_GRACE_MS 30000u
 
@@ -59,6 +66,7 @@
 
 struct agent;
 struct files_spawn;
+struct listeners_spawn;
 struct spawn;
 
 /**
@@ -69,6 +77,9 @@ struct spawn;
  * @spawn:	Start a child, see child.h. Return: pid or -errno
  * @serve_files: Start one that serves a request about files, see
  *		files/serve.h. Return: pid or -errno
+ * @serve_ports: Start one that tells what listens, see listeners.h. Return:
+ *		pid or -errno
+ * @dial:	tunnel_dial()
  * @kill:	kill(2)
  * @set_clock:	Return: 0 or -errno
  * @power_off:	Sync, unmount, power off; returns in tests only
@@ -76,6 +87,8 @@ struct spawn;
 struct agent_ops {
 	pid_t (*spawn)(const struct spawn *s);
 	pid_t (*serve_files)(const struct files_spawn *s);
+	pid_t (*serve_ports)(const struct listeners_spawn *s);
+	int (*dial)(uint16_t port, unsigned int nr);
 	int (*kill)(pid_t pid, int sig);
 	int (*set_clock)(uint64_t ns);
 	void (*power_off)(struct agent *a);
@@ -103,7 +116,8 @@ struct main_proc {
  * @listen:	Watches the listening socket, which is the agent's
  * @in_guest:	Serve only peers with CID 2, and take SIGTERM for reboot
  * @signals:	Watches the signalfd, which is the agent's
- * @jobs:	struct job, requests about files
+ * @jobs:	struct job, requests that a child serves
+ * @tunnels:	struct tunnel, connections to TCP ports
  * @waiting:	struct conn, for a port; looked for every @port_look_ns
  * @live:	struct proc, running or lingering
  * @ended:	struct proc, oldest first
@@ -127,6 +141,8 @@ struct agent {
 	unsigned int n_conns;
 	struct list jobs;
 	unsigned int n_jobs;
+	struct list tunnels;
+	unsigned int n_tunnels;
 	struct list waiting;
 	struct loop_timer port_timer;
 	uint64_t port_look_ns;

@@ -84,6 +84,13 @@ void child_reset_limits(void)
 	(void)umask(022);
 }
 
+void child_keep_only(int fd)
+{
+	if (fd > 3)
+		(void)syscall(SYS_close_range, 3, fd - 1, 0);
+	(void)syscall(SYS_close_range, fd + 1, ~0u, 0);
+}
+
 /*
  * Let go of the agent's descriptors before anything can make us wait: a child
  * that hangs on a file must not keep other processes' pipes open.

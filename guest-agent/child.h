@@ -41,6 +41,9 @@ MUST_CHECK pid_t child_spawn(const struct spawn *s);
  */
 MUST_CHECK pid_t child_fork(int cgroup_fd);
 
+/** child_keep_only() - Close all but 0, 1, 2 and @fd: none is to stay open */
+void child_keep_only(int fd);
+
 /** child_reset_signals() - Undo what the agent has set for itself... */
 void child_reset_signals(void);
 

@@ -10,6 +10,7 @@
 #include "guest-agent/port.h"
 #include "guest-agent/process.h"
 #include "guest-agent/request.h"
+#include "guest-agent/tunnel.h"
 
 #define OUT_MAX (WIRE_OUTPUT_HEAD + WIRE_DATA_MAX + AGENT_CONTROL_MAX)
 
@@ -35,6 +36,7 @@ int conn_give_away(struct conn *c)
 	loop_defer(&c->a->loop, &c->bury, bury);
 	events_leave(c);
 	port_leave(c);
+	tunnel_leave(c);
 	proc_detach(c);
 	return fd;
 }
@@ -214,6 +216,7 @@ static void refuse(struct conn *c, const struct err *e)
 	/* A client out of step may be anybody: its process is on its own. */
 	events_leave(c);
 	port_leave(c);
+	tunnel_leave(c);
 	proc_detach(c);
 }
 

@@ -11,12 +11,13 @@
 
 struct agent;
 struct proc;
+struct tunnel;
 
 /**
  * enum conn_state - What the next frame must be
  *
- * HELLO -> REQUEST -> EXEC, ATTACH, LIST, WAIT, EVENTS or LAST; these -> LAST;
- * any -> GONE.
+ * HELLO -> REQUEST -> EXEC, ATTACH, LIST, WAIT, CONNECT, EVENTS or LAST; these
+ * -> LAST; any -> GONE.
  *
  * LAST: the last frame is queued.  It is sent, then our direction is shut;
  * what the client still says is thrown away until it closes.  Closing first
@@ -29,6 +30,7 @@ enum conn_state {
 	CONN_ATTACH,
 	CONN_LIST,
 	CONN_WAIT,
+	CONN_CONNECT,
 	CONN_EVENTS,
 	CONN_LAST,
 	CONN_GONE
@@ -59,6 +61,7 @@ struct listing {
  * @listing:	In LIST: where it is
  * @waiting:	In agent.waiting, in WAIT
  * @port:	In WAIT
+ * @tunnel:	In CONNECT: what it is to become
  */
 struct conn {
 	struct agent *a;
@@ -76,6 +79,7 @@ struct conn {
 	struct listing listing;
 	struct list waiting;
 	uint16_t port;
+	struct tunnel *tunnel;
 };
 
 /** conn_new() - Serve @fd, which is taken over in any case */

@@ -9,6 +9,7 @@
 #include "guest-agent/conn.h"
 #include "guest-agent/files/serve.h"
 #include "guest-agent/job.h"
+#include "guest-agent/listeners.h"
 
 #define NS_PER_MS 1000000ull
 
@@ -82,29 +83,44 @@ static int check(const struct agent *a, struct err *e)
 		return err_set(e, -ESHUTDOWN, "the sandbox is shutting down");
 	if (a->n_jobs >= AGENT_JOBS_MAX)
 		return err_set(e, -EAGAIN,
-			       "%u requests about files are under way, the "
-			       "limit",
+			       "%u requests about files or ports are under "
+			       "way, the limit",
 			       a->n_jobs);
 	return 0;
 }
 
-static int start(struct job *j, struct conn *c, const struct msg_file *m)
+static pid_t spawn_ports(struct conn *c, int cgroup)
 {
-	struct agent *a = c->a;
-	auto_fd int cgroup = open_cgroup(a);
+	const struct listeners_spawn s = { .fd = c->io.fd,
+					   .out = &c->out,
+					   .cgroup_fd = cgroup };
+
+	return c->a->ops->serve_ports(&s);
+}
+
+static pid_t spawn_files(struct conn *c, const struct msg_file *m, int cgroup)
+{
 	const struct files_spawn s = { .req = m,
-				       .boot = a->boot,
+				       .boot = c->a->boot,
 				       .fd = c->io.fd,
 				       .in = &c->in,
 				       .out = &c->out,
-				       .cgroup_fd = MAX(cgroup, -1) };
+				       .cgroup_fd = cgroup };
 
-	j->a = a;
-	j->pid = a->ops->serve_files(&s);
+	return c->a->ops->serve_files(&s);
+}
+
+static int spawn(struct job *j, struct conn *c, const struct msg_file *m)
+{
+	auto_fd int cgroup = open_cgroup(c->a);
+
+	j->a = c->a;
+	j->pid = m ? spawn_files(c, m, MAX(cgroup, -1))
+		   : spawn_ports(c, MAX(cgroup, -1));
 	return j->pid < 0 ? (int)j->pid : 0;
 }
 
-int job_start(struct conn *c, const struct msg_file *m, struct err *e)
+static int start(struct conn *c, const struct msg_file *m, struct err *e)
 {
 	struct agent *a = c->a;
 	struct job *j;
@@ -113,10 +129,11 @@ int job_start(struct conn *c, const struct msg_file *m, struct err *e)
 	if (r < 0)
 		return r;
 	j = calloc(1, sizeof(*j));
-	r = j ? start(j, c, m) : -ENOMEM;
+	r = j ? spawn(j, c, m) : -ENOMEM;
 	if (r < 0) {
 		free(j);
-		return err_set(e, r, "a child for files: %s", strerror(-r));
+		return err_set(e, r, "a child for files and ports: %s",
+			       strerror(-r));
 	}
 	fd = conn_give_away(c);
 	list_add_tail(&a->jobs, &j->link);
@@ -127,6 +144,16 @@ int job_start(struct conn *c, const struct msg_file *m, struct err *e)
 	if (loop_add(&a->loop, &j->io, fd, EPOLLRDHUP, on_client) < 0)
 		(void)close(fd);
 	return 0;
+}
+
+int job_start(struct conn *c, const struct msg_file *m, struct err *e)
+{
+	return start(c, m, e);
+}
+
+int job_start_ports(struct conn *c, struct err *e)
+{
+	return start(c, NULL, e);
 }
 
 bool job_reaped(struct agent *a, pid_t pid)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * guest-agent/job.h - requests about files, each in a child of its own
+ * guest-agent/job.h - requests about files and ports, each in a child
  *
- * Whatever touches a file of the guest may wait for ever.  So the agent hands
+ * Whatever touches a file of the guest may wait for ever, and who looks through
+ * /proc may take long.  So the agent hands
  * the connection to a child and only watches: when the client goes, so does
  * the child, by itself or, if it hangs, killed after AGENT_JOB_GRACE_MS.
  */
@@ -40,6 +41,9 @@ struct job {
  */
 MUST_CHECK int job_start(struct conn *c, const struct msg_file *m,
 			 struct err *e);
+
+/** job_start_ports() - The same for PORTS */
+MUST_CHECK int job_start_ports(struct conn *c, struct err *e);
 
 /** job_reaped() - A child has ended. Return: whether it was one of these */
 bool job_reaped(struct agent *a, pid_t pid);

@@ -10,6 +10,8 @@
 #include "guest-agent/boot.h"
 #include "guest-agent/child.h"
 #include "guest-agent/files/serve.h"
+#include "guest-agent/listeners.h"
+#include "guest-agent/tunnel.h"
 #include "guest-agent/vsock.h"
 
 #define NS_PER_S 1000000000ull
@@ -44,6 +46,8 @@ static void op_power_off(struct agent *a)
 static const struct agent_ops guest_ops = {
 	.spawn = child_spawn,
 	.serve_files = files_spawn,
+	.serve_ports = listeners_spawn,
+	.dial = tunnel_dial,
 	.kill = op_kill,
 	.set_clock = op_set_clock,
 	.power_off = op_power_off,

@@ -6,6 +6,7 @@
 #include <sys/sysinfo.h>
 #include <time.h>
 
+#include "common/wire_port.h"
 #include "guest-agent/agent.h"
 #include "guest-agent/clock.h"
 #include "guest-agent/conn.h"
@@ -16,6 +17,7 @@
 #include "guest-agent/request.h"
 #include "guest-agent/shutdown.h"
 #include "guest-agent/table.h"
+#include "guest-agent/tunnel.h"
 
 static int on_hello(struct conn *c, const struct wire_frame *f, struct err *e)
 {
@@ -149,6 +151,25 @@ static int on_file(struct conn *c, const struct wire_frame *f, struct err *e)
 	return 0;
 }
 
+static int on_connect(struct conn *c, const struct wire_frame *f, struct err *e)
+{
+	struct msg_connect m;
+	int r = wire_connect_parse(f->data, f->len, &m, e);
+
+	return r < 0 ? r : tunnel_open(c, m.port, e);
+}
+
+static int on_ports(struct conn *c, struct err *e)
+{
+	int r = job_start_ports(c, e);
+
+	if (r < 0)
+		conn_error(c,
+			   r == -ESHUTDOWN ? WIRE_ERR_GENERAL : WIRE_ERR_LIMIT,
+			   e);
+	return 0;
+}
+
 static int on_request(struct conn *c, const struct wire_frame *f, struct err *e)
 {
 	switch (f->type) {
@@ -165,6 +186,10 @@ static int on_request(struct conn *c, const struct wire_frame *f, struct err *e)
 		return on_stat(c);
 	case WIRE_FILE:
 		return on_file(c, f, e);
+	case WIRE_CONNECT:
+		return on_connect(c, f, e);
+	case WIRE_PORTS:
+		return on_ports(c, e);
 	default:
 		return manage_request(c, f, e);
 	}

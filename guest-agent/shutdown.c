@@ -7,6 +7,7 @@
 #include "guest-agent/conn.h"
 #include "guest-agent/process.h"
 #include "guest-agent/shutdown.h"
+#include "guest-agent/tunnel.h"
 
 #define NS_PER_MS 1000000ull
 
@@ -17,7 +18,7 @@ static void power_off(struct loop_timer *t)
 	a->ops->power_off(a);
 }
 
-/* Clients that are still owed the end of their process. */
+/* Clients that are still owed the end of their process, or of a server's. */
 static bool owes(const struct agent *a)
 {
 	struct list *p;
@@ -28,7 +29,7 @@ static bool owes(const struct agent *a)
 		if (c->proc)
 			return true;
 	}
-	return false;
+	return tunnels_owe(a);
 }
 
 static void on_grace_over(struct loop_timer *t)

@@ -7,26 +7,16 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/close_range.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 
 #include "common/io.h"
 #include "guest-agent/child.h"
 #include "guest-agent/files/ops.h"
 #include "guest-agent/files/serve.h"
 #include "guest-agent/user.h"
-
-/* Nobody's descriptors but the connection: the agent's are not to stay open. */
-static void keep_only(int fd)
-{
-	if (fd > 3)
-		(void)syscall(SYS_close_range, 3, fd - 1, 0);
-	(void)syscall(SYS_close_range, fd + 1, ~0u, 0);
-}
 
 static int copy(const char **s)
 {
@@ -147,7 +137,7 @@ void files_serve(const struct files_spawn *s)
 
 	if (!f || take_request(f, s) < 0)
 		_exit(1);
-	keep_only(f->fd);
+	child_keep_only(f->fd);
 	child_reset_signals();
 	child_reset_limits();
 	/* What they would end us for is an error like any other. */

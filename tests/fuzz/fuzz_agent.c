@@ -20,7 +20,9 @@
 #include "guest-agent/conn.h"
 #include "guest-agent/files/serve.h"
 #include "guest-agent/job.h"
+#include "guest-agent/listeners.h"
 #include "guest-agent/process.h"
+#include "guest-agent/tunnel.h"
 #include "tests/fuzz/fuzz.h"
 
 #define INPUT_MAX 100000u
@@ -62,6 +64,26 @@ static pid_t fake_serve_files(const struct files_spawn *s)
 	return s->req->path[0] == 'f' ? -EAGAIN : PID_FILE;
 }
 
+static pid_t fake_serve_ports(const struct listeners_spawn *s)
+{
+	bug_on(s->fd < 0);
+	return PID_FILE;
+}
+
+/* Nobody at port 1; at port 2 on IPv6; elsewhere one who leaves at once. */
+static int fake_dial(uint16_t port, unsigned int nr)
+{
+	int fd[2];
+
+	bug_on(port == 0 || nr >= TUNNEL_ADDRESSES);
+	if (port == 1 || (port == 2 && nr == 0))
+		return -ECONNREFUSED;
+	bug_on(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC,
+			  0, fd) < 0);
+	(void)close(fd[0]);
+	return fd[1];
+}
+
 static int fake_kill(pid_t pid, int sig)
 {
 	bug_on(pid > PID_FAKE || pid < -PID_FAKE);
@@ -83,6 +105,8 @@ static void fake_power_off(struct agent *a)
 static const struct agent_ops fake_ops = {
 	.spawn = fake_spawn,
 	.serve_files = fake_serve_files,
+	.serve_ports = fake_serve_ports,
+	.dial = fake_dial,
 	.kill = fake_kill,
 	.set_clock = fake_set_clock,
 	.power_off = fake_power_off,
@@ -230,7 +254,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	(void)close(fd[0]);
 	(void)close(other);
 	serve(a);
-	bug_on(a->n_conns || a->n_live || a->n_jobs);
+	bug_on(a->n_conns || a->n_live || a->n_jobs || a->n_tunnels);
 	agent_done(a);
 	bug_on(a->n_ended || a->pool.used || a->n_clients);
 	return 0;

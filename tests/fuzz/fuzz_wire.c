@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "common/wire_file.h"
+#include "common/wire_port.h"
 #include "common/wire_proc.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -199,6 +200,12 @@ static int again_client(const struct wire_frame *f, struct wr *wr,
 		break;
 	case WIRE_WAIT_PORT:
 		AGAIN(wait_port);
+		break;
+	case WIRE_CONNECT:
+		AGAIN(connect);
+		break;
+	case WIRE_PORT:
+		AGAIN(port);
 		break;
 	case WIRE_BOOT:
 		r = again_boot(f, wr, e);

@@ -28,6 +28,8 @@ TYPES = [
     ("KILL", 0x17, "client", 22, 84),
     ("DROP", 0x18, "client", 6, 68),
     ("WAIT_PORT", 0x19, "client", 13, 76),
+    ("CONNECT", 0x1a, "client", 8, 8),
+    ("PORTS", 0x1b, "client", 0, 0),
     ("STDIN", 0x20, "client", 1, DATA_MAX),
     ("STDIN_CLOSE", 0x21, "client", 0, 0),
     ("SIGNAL", 0x22, "client", 8, 8),
@@ -54,6 +56,7 @@ TYPES = [
     ("PROCESS", 0x4a, "agent", 120, 65536),
     ("FILE_NOTE", 0x4b, "agent", 13, 1036),
     ("FILE_EVENT", 0x4c, "agent", 13, 4108),
+    ("PORT", 0x4d, "agent", 29, 92),
     ("BOOT", 0x60, "file", 24, 2 << 20),
 ]
 NUMBER = {name: number for name, number, _, _, _ in TYPES}
@@ -135,6 +138,7 @@ FileEnd = named("FileEnd", "size flags")
 Up = named("Up", "")
 Note = named("Note", "code text")
 FileEvent = named("FileEvent", "what flags cookie path")
+Port = named("Port", "port family pid address name")
 
 
 # ---- Payloads ------------------------------------------------------------
@@ -349,6 +353,14 @@ def parse_file_event(r):
     return FileEvent(what, flags, cookie, r.string(4095))
 
 
+def parse_port(r):
+    port, family, pid, address = r.fields("HHI16s")
+    one_of(family, (4, 6), "family")
+    if family == 4 and any(address[4:]):
+        raise Broken("an IPv4 address of more than 4 bytes")
+    return Port(port, family, pid, address, r.string(63))
+
+
 PARSERS = {
     "HELLO": parse_hello,
     "STARTED": parse_started,
@@ -369,6 +381,7 @@ PARSERS = {
     "FILE_UP": lambda r: Up(),
     "FILE_NOTE": parse_note,
     "FILE_EVENT": parse_file_event,
+    "PORT": parse_port,
 }
 
 
@@ -418,6 +431,10 @@ def drop_request(id):
 
 def wait_port_request(port, id=b""):
     return frame("WAIT_PORT", struct.pack("<HHI", port, 0, 0) + string(id))
+
+
+def connect_request(port):
+    return frame("CONNECT", struct.pack("<HHI", port, 0, 0))
 
 
 def file_request(op, path, *, flags=0, mode=0, user=b"", other=b""):

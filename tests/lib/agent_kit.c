@@ -12,6 +12,8 @@
 #include "guest-agent/child.h"
 #include "guest-agent/conn.h"
 #include "guest-agent/files/serve.h"
+#include "guest-agent/listeners.h"
+#include "guest-agent/tunnel.h"
 #include "tests/lib/agent_kit.h"
 #include "tests/lib/check_main.h"
 
@@ -41,6 +43,8 @@ static void kit_power_off(struct agent *a)
 static const struct agent_ops kit_ops = {
 	.spawn = child_spawn,
 	.serve_files = files_spawn,
+	.serve_ports = listeners_spawn,
+	.dial = tunnel_dial,
 	.kill = kit_kill,
 	.set_clock = kit_set_clock,
 	.power_off = kit_power_off,

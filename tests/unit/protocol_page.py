@@ -40,6 +40,8 @@ COMPOSED = {
     "KILL": c.kill_request(b"build-1", 15, c.TREE, 10000),
     "DROP": c.drop_request(b"build-1"),
     "WAIT_PORT": c.wait_port_request(8080, b"web"),
+    "CONNECT": c.connect_request(8080),
+    "PORTS": c.frame("PORTS"),
     "EVENTS": c.frame("EVENTS"),
     "SHUTDOWN": c.frame("SHUTDOWN", (10000).to_bytes(8, "little")),
     "CLOCK": c.frame("CLOCK", START.to_bytes(8, "little")),
@@ -75,6 +77,7 @@ PARSED = {
     "FILE_UP": c.Up(),
     "FILE_NOTE": c.Note(13, b"'x': Permission denied"),
     "FILE_EVENT": c.FileEvent(6, 1, 77, b"src/old"),
+    "PORT": c.Port(8080, 4, 57, bytes([127, 0, 0, 1]) + bytes(12), b"webd"),
     "DONE": c.Done(),
     "STAT_ANSWER": c.Stat(5_000_000_000, 264241152, 240123904, 12, 2, 1, 9, 3),
 }

@@ -7,6 +7,7 @@
 
 #include "common/io.h"
 #include "common/wire_file.h"
+#include "common/wire_port.h"
 #include "common/wire_proc.h"
 #include "tests/lib/check_main.h"
 
@@ -142,6 +143,9 @@ SIMPLE(kill, kill, .signo = 15, .scope = WIRE_SCOPE_TREE, .grace_ms = 10000,
        .id = "build-1")
 SIMPLE(drop, drop, .id = "build-1")
 SIMPLE(wait_port, wait_port, .port = 8080, .id = "web")
+SIMPLE(connect, connect, .port = 8080)
+SIMPLE(port, port, .port = 8080, .family = WIRE_IPV4, .pid = 57,
+       .address = { 127, 0, 0, 1 }, .name = "webd")
 SIMPLE(truncated, truncated, .stream = 1, .cursor = 4096, .lost = 1000)
 
 SIMPLE(file, file, .op = WIRE_FILE_PUT,
@@ -293,6 +297,8 @@ static const struct example examples[] = {
 	{ WIRE_KILL, C, put_kill, again_kill },
 	{ WIRE_DROP, C, put_drop, again_drop },
 	{ WIRE_WAIT_PORT, C, put_wait_port, again_wait_port },
+	{ WIRE_CONNECT, C, put_connect, again_connect },
+	{ WIRE_PORTS, C, NULL, NULL },
 	{ WIRE_STDIN, C, put_stdin, again_stdin },
 	{ WIRE_STDIN_CLOSE, C, NULL, NULL },
 	{ WIRE_SIGNAL, C, put_signal, again_signal },
@@ -319,6 +325,7 @@ static const struct example examples[] = {
 	{ WIRE_PROCESS, A, put_process, again_process },
 	{ WIRE_FILE_NOTE, A, put_note, again_note },
 	{ WIRE_FILE_EVENT, A, put_watch, again_watch },
+	{ WIRE_PORT, A, put_port, again_port },
 	{ WIRE_BOOT, WIRE_FROM_FILE, put_boot, again_boot },
 };
 
@@ -833,6 +840,73 @@ START_TEST(port_0_is_refused)
 }
 END_TEST
 
+/* The example with one byte of its payload changed. */
+static void want_refused(enum wire_type type, size_t at, uint8_t byte,
+			 const char *says)
+{
+	uint8_t bytes[FRAME_CAP];
+	size_t len = make(example_of(type), bytes) - WIRE_HDR_LEN;
+	auto_free uint8_t *p = NULL;
+	struct msg_connect connect;
+	struct msg_port port;
+	struct err e = { 0 };
+
+	bytes[WIRE_HDR_LEN + at] = byte;
+	p = check_copy(bytes + WIRE_HDR_LEN, len);
+	if (type == WIRE_CONNECT)
+		ck_assert_int_eq(wire_connect_parse(p, len, &connect, &e),
+				 -EBADMSG);
+	else
+		ck_assert_int_eq(wire_port_parse(p, len, &port, &e), -EBADMSG);
+	ck_assert_msg(strstr(e.msg, says) != NULL, "%s", e.msg);
+}
+
+START_TEST(ports_that_are_none_are_refused)
+{
+	/* 8080 is 0x1f90: without these two bytes it is 0. */
+	uint8_t zero[8] = { 0 };
+	struct msg_connect connect;
+	auto_free uint8_t *p = check_copy(zero, sizeof(zero));
+	struct err e = { 0 };
+
+	ck_assert_int_eq(wire_connect_parse(p, sizeof(zero), &connect, &e),
+			 -EBADMSG);
+	ck_assert_str_eq(e.msg, "CONNECT: 0 is no port");
+	want_refused(WIRE_CONNECT, 2, 1, "reserved");
+	want_refused(WIRE_CONNECT, 7, 1, "reserved");
+	want_refused(WIRE_PORT, 2, 5, "unknown family 5");
+	/* IPv4 has four bytes; 57 is the pid, of which the name is. */
+	want_refused(WIRE_PORT, 12, 1, "reserved");
+	want_refused(WIRE_PORT, 4, 0, "not the process of a name");
+	want_refused(WIRE_PORT, 7, 0x80, "not the process of a name");
+}
+END_TEST
+
+START_TEST(a_port_may_have_no_process_and_no_long_name)
+{
+	struct msg_port m = { .port = 1, .family = WIRE_IPV6, .name = "" };
+	char name[WIRE_COMM_MAX + 2] = "";
+	uint8_t bytes[FRAME_CAP];
+	struct wr wr = wr_init(bytes, sizeof(bytes));
+	struct msg_port got;
+	struct err e = { 0 };
+
+	wire_port_put(&wr, &m);
+	ck_assert_int_eq(wire_port_parse(bytes + WIRE_HDR_LEN,
+					 wr.len - WIRE_HDR_LEN, &got, &e),
+			 0);
+	memset(name, 'x', WIRE_COMM_MAX + 1);
+	m.name = name;
+	m.pid = 1;
+	wr = wr_init(bytes, sizeof(bytes));
+	wire_port_put(&wr, &m);
+	ck_assert_int_eq(wire_port_parse(bytes + WIRE_HDR_LEN,
+					 wr.len - WIRE_HDR_LEN, &got, &e),
+			 -EBADMSG);
+	ck_assert_str_eq(e.msg, "PORT: name: longer than 63 bytes");
+}
+END_TEST
+
 START_TEST(nothing_lost_is_no_truncation)
 {
 	uint8_t buf[FRAME_CAP];
@@ -932,6 +1006,8 @@ CHECK_MAIN("wire", document_examples_are_what_is_composed,
 	   each_operation_on_files_has_its_own_fields,
 	   each_kind_of_event_has_its_own_fields,
 	   program_in_an_event_has_the_stated_length, port_0_is_refused,
+	   ports_that_are_none_are_refused,
+	   a_port_may_have_no_process_and_no_long_name,
 	   nothing_lost_is_no_truncation, strings_have_the_stated_lengths,
 	   counts_without_strings_are_refused_before_memory_is_taken,
 	   frame_too_large_for_the_protocol_is_not_composed)
