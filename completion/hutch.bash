@@ -179,7 +179,7 @@ _hutch() {
 			"$("$cmd" image list 2>/dev/null |
 				sed -n '2,$s/:latest .*\|^- .*\| .*//p')" -- "$cur")
 		;;
-	exec | start | events)
+	exec | start | events | forward | ports)
 		[ $words -eq 0 ] || return 0
 		;;&
 	ps | attach | logs | wait)
@@ -193,7 +193,7 @@ _hutch() {
 		}
 		;;&
 	exec | start | events | ps | attach | logs | wait | kill | drop | \
-		stop | inspect | rm)
+		stop | inspect | rm | forward | ports)
 		mapfile -t COMPREPLY < <(compgen -W \
 			"$("$cmd" list -q 2>/dev/null)" -- "$cur")
 		;;

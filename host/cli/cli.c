@@ -12,11 +12,13 @@
 #define SUBS_MAX  16
 
 static const struct verb *const verbs[] = {
-	&verb_run,  &verb_start,   &verb_exec,    &verb_ps,    &verb_attach,
-	&verb_logs, &verb_wait,    &verb_kill,    &verb_drop,  &verb_stop,
-	&verb_list, &verb_inspect, &verb_events,  &verb_rm,    &verb_cp,
-	&verb_fs,   &verb_backup,  &verb_restore, &verb_image, &verb_volume,
-	&verb_net,  &verb_doctor,  &verb_version, &verb_help,
+	&verb_run,     &verb_start,   &verb_exec,  &verb_ps,
+	&verb_attach,  &verb_logs,    &verb_wait,  &verb_kill,
+	&verb_drop,    &verb_stop,    &verb_list,  &verb_inspect,
+	&verb_events,  &verb_rm,      &verb_cp,    &verb_fs,
+	&verb_backup,  &verb_restore, &verb_image, &verb_volume,
+	&verb_forward, &verb_ports,   &verb_net,   &verb_doctor,
+	&verb_version, &verb_help,
 };
 
 /* What people try who come from elsewhere. */
@@ -39,6 +41,8 @@ static const struct {
 	{ "load", "image import" },
 	{ "pull", "image pull" },
 	{ "rmi", "image rm" },
+	{ "port", "ports" },
+	{ "publish", "forward" },
 };
 
 int cli_open(struct cli *c)

@@ -89,6 +89,8 @@ extern const struct verb verb_backup;
 extern const struct verb verb_cp;
 extern const struct verb verb_fs;
 extern const struct verb verb_restore;
+extern const struct verb verb_forward;
+extern const struct verb verb_ports;
 extern const struct verb verb_image;
 extern const struct verb verb_volume;
 extern const struct verb verb_net;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "host/cli/cli.h"
+#include "host/cli/forward.h"
 #include "host/cli/show.h"
 #include "host/cli/text.h"
 
@@ -60,6 +61,16 @@ static void print_policy(const struct hutch_record *rec)
 		line("on-exit", "keep");
 }
 
+static void print_forwards(const struct hutch_record *rec)
+{
+	char place[FORWARD_PLACE_MAX];
+
+	for (size_t i = 0; rec->forwards && rec->forwards[i]; i++)
+		line("forward", "%s -> %u",
+		     forward_place(rec->forwards[i], place),
+		     rec->forwards[i]->guest_port);
+}
+
 /* With keep it says nothing about the VM, nor the VM's end about it. */
 static void print_main_ended(const struct hutch_record *rec)
 {
@@ -104,6 +115,7 @@ static void print_record(const struct hutch_record *rec)
 		line("mount", "%s:%s%s", rec->mounts[i]->source,
 		     rec->mounts[i]->target,
 		     rec->mounts[i]->flags & HUTCH_MOUNT_RDONLY ? ":ro" : "");
+	print_forwards(rec);
 	print_policy(rec);
 	time_line("created", rec->created_ns);
 	time_line("started", rec->started_ns);

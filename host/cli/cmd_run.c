@@ -92,6 +92,7 @@ static int run_command(struct cli *c, const struct command_opts *o,
 	}
 	if (hutch_start(c->h, &so, &vm, &e) < 0)
 		return cli_fail(c, &e);
+	command_tell_ports(c, hutch_vm_name(vm), cmd);
 	return run_in(c, vm, o, cmd);
 }
 

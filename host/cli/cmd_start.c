@@ -42,6 +42,7 @@ static int start_vm(struct cli *c, const struct command_opts *o,
 	so.wait = o->no_wait ? HUTCH_WAIT_STARTED : HUTCH_WAIT_READY;
 	if (hutch_start(c->h, &so, NULL, &e) < 0)
 		return cli_fail(c, &e);
+	command_tell_ports(c, so.name, cmd);
 	return report(c, so.name);
 }
 

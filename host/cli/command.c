@@ -76,6 +76,9 @@ static int read_vm(const struct command_opts *o, struct command *cmd,
 		r = mount_words(&cmd->mounts, o->mount.v[i], e);
 	if (r == 0)
 		r = netopt_parse(o->net, &o->net_rules, &cmd->net, e);
+	if (r == 0)
+		r = forwards_read(&cmd->forwards, o->publish.v, o->publish.n,
+				  e);
 	return r;
 }
 _Static_assert(HUTCH_MEMORY_MIN >> 20 == 64, "the sentence says so");
@@ -199,6 +202,7 @@ void command_done(struct command *cmd)
 	env_done(&cmd->env);
 	mount_done(&cmd->mounts);
 	netopt_done(&cmd->net);
+	forwards_done(&cmd->forwards);
 	command_image_done(cmd);
 }
 
@@ -224,6 +228,7 @@ static void go_on(struct hutch_start_opts *so, const struct hutch_record *old)
 		so->net = old->net;
 		so->net_policy = *old->net_policy ? old->net_policy : NULL;
 	}
+	so->forwards = so->forwards ? so->forwards : old->forwards;
 }
 
 struct hutch_start_opts command_start_opts(const struct command_opts *o,
@@ -246,6 +251,7 @@ struct hutch_start_opts command_start_opts(const struct command_opts *o,
 	so.idle_timeout_ms = cmd->idle_timeout_ms;
 	so.on_exit = cmd->on_exit;
 	so.mounts = mount_list(&cmd->mounts);
+	so.forwards = cmd->forwards.list;
 	so.image = cmd->image;
 	so.disk = cmd->disk;
 	so.net = cmd->net.net;
@@ -254,6 +260,27 @@ struct hutch_start_opts command_start_opts(const struct command_opts *o,
 		go_on(&so, cmd->old);
 	so.flags |= cmd->disk_ram ? HUTCH_START_DISK_RAM : 0;
 	return so;
+}
+
+void command_tell_ports(const struct cli *c, const char *name,
+			const struct command *cmd)
+{
+	const struct hutch_forward *const *v;
+	struct hutch_record *rec = NULL;
+	char place[FORWARD_PLACE_MAX];
+	bool any = false;
+
+	for (size_t i = 0; i < cmd->forwards.n; i++)
+		any = any || cmd->forwards.list[i]->port == 0;
+	if (!any || hutch_inspect(c->h, name, &rec, NULL) < 0)
+		return;
+	/* In the order in which they were asked for. */
+	v = rec->forwards;
+	for (size_t i = 0; v && v[i] && i < cmd->forwards.n; i++)
+		if (cmd->forwards.list[i]->port == 0)
+			cli_warn("%s leads to port %u",
+				 forward_place(v[i], place), v[i]->guest_port);
+	hutch_record_free(rec);
 }
 
 struct hutch_exec_opts command_exec_opts(const struct command_opts *o,

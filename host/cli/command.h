@@ -5,6 +5,7 @@
 
 #include "host/cli/cli.h"
 #include "host/cli/env.h"
+#include "host/cli/forward.h"
 #include "host/cli/keys.h"
 #include "host/cli/mount.h"
 #include "host/cli/netopt.h"
@@ -27,6 +28,7 @@ struct command_opts {
 	struct opt_list label;
 	struct opt_list volume;
 	struct opt_list mount;
+	struct opt_list publish;
 	const char *cpus;
 	const char *hostname;
 	const char *kernel;
@@ -99,6 +101,8 @@ struct command_opts {
 	  "let the VM connect there: a name, a glob, an address or a range" }, \
 	{ "deny", 0, OPT_NAMED, COMMAND_OFF(net_rules), "HOST[:PORT]", \
 	  "do not, whatever a later --allow or --net internet says" }, \
+	{ "publish", 'p', OPT_LIST, COMMAND_OFF(publish), "PORTS", \
+	  "[HOST:]PORT:GUEST_PORT: see hutch forward" }, \
 	{ "idle-timeout", 0, OPT_STR, COMMAND_OFF(idle_timeout), "TIME", \
 	  "end it when no client did anything for so long" }, \
 	{ "keep-alive", 0, OPT_STR, COMMAND_OFF(keep_alive), "WHAT", \
@@ -161,6 +165,7 @@ struct command {
 	uint64_t disk;
 	struct cli_mounts mounts;
 	struct netopt net;
+	struct cli_forwards forwards;
 	struct hutch_image *image;
 	const char *const *image_argv;
 	struct hutch_record *old;
@@ -212,6 +217,14 @@ void command_done(struct command *cmd);
 /** command_start_opts() - As hutch_start() wants it, borrowed */
 struct hutch_start_opts command_start_opts(const struct command_opts *o,
 					   const struct command *cmd);
+
+/**
+ * command_tell_ports() - Which ports were free, where 0 was asked for
+ *
+ * On standard error: the other has the name, or what the command writes.
+ */
+void command_tell_ports(const struct cli *c, const char *name,
+			const struct command *cmd);
 
 /** command_exec_opts() - As hutch_exec_open() wants it, borrowed */
 struct hutch_exec_opts command_exec_opts(const struct command_opts *o,

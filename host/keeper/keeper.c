@@ -30,6 +30,8 @@ void keeper_init(struct keeper *k)
 		k->fd[i] = -1;
 	net_init(&k->net);
 	list_init(&k->clients);
+	list_init(&k->forwards);
+	list_init(&k->joined);
 	mainlog_init(&k->log, -1);
 	eventlog_init(&k->eventlog, -1);
 }
@@ -39,6 +41,7 @@ void keeper_done(struct keeper *k)
 	serve_close(k);
 	guest_close(k);
 	net_end(k);
+	forwards_close(k);
 	mainlog_done(&k->log);
 	eventlog_done(&k->eventlog);
 	for (int i = 0; i < LAUNCH_N_FDS; i++)
@@ -276,7 +279,10 @@ static int watch_all(struct keeper *k)
 
 static int start_all(struct keeper *k, struct err *e)
 {
-	int r = net_start(k, e);
+	int r = forwards_start(k, e);
+
+	if (r == 0)
+		r = net_start(k, e);
 
 	if (r == 0)
 		r = monitor_start(k, e);
@@ -366,6 +372,7 @@ static void leave_folders(struct keeper *k)
 static void unwatch(struct keeper *k)
 {
 	guest_close(k);
+	forwards_close(k);
 	loop_del(&k->lifeline_io);
 	loop_del(&k->signal_io);
 	loop_del(&k->connector_io);

@@ -17,6 +17,7 @@
 
 #include "common/ctl.h"
 #include "common/loop.h"
+#include "common/relay.h"
 #include "common/wire_proc.h"
 #include "host/lib/conn.h"
 #include "host/lib/eventlog.h"
@@ -30,6 +31,11 @@
 #define KEEPER_STDERR_MAX  1024 /* bytes kept of what the monitor says last */
 #define KEEPER_MARGIN_MS   5000 /* for a power-off, beyond the grace */
 #define KEEPER_OBEY_MS     60000 /* for the agent to end a main process in time */
+
+/* Connections to forwarded ports; of these such that wait for the guest... */
+#define KEEPER_JOINED_MAX  1024
+#define KEEPER_JOINING_MAX 64
+#define KEEPER_JOIN_MS     60000 /* ...and how long, which includes its boot */
 
 /**
  * struct cause - Why the VM ends
@@ -112,6 +118,11 @@ struct keeper_net {
  * @exec:	EXEC of the main process, if it is ours to start
  * @main:	ATTACH to it
  * @shutdown:	SHUTDOWN, once asked for
+ * @forwards:	Listening sockets of forward.c, @n_forwards
+ * @joined:	Their connections, @n_joined, of which @n_joining wait for the
+ *		guest's answer
+ * @accept_timer: Set while nothing is accepted for want of descriptors
+ * @relay_buf:	Of all relays
  */
 struct keeper {
 	struct loop loop;
@@ -161,6 +172,13 @@ struct keeper {
 	struct eventlog eventlog;
 	struct list clients;
 	unsigned int n_clients;
+	struct list forwards;
+	unsigned int n_forwards;
+	struct list joined;
+	unsigned int n_joined;
+	unsigned int n_joining;
+	struct loop_timer accept_timer;
+	uint8_t relay_buf[RELAY_CHUNK];
 };
 
 /* ---- keeper.c ---- */
@@ -326,6 +344,24 @@ void idle_note(struct keeper *k, unsigned int value);
 
 /** idle_lost() - It will say no more: the clock runs out, if it is not set */
 void idle_lost(struct keeper *k);
+
+/* ---- forward.c ---- */
+
+/** forwards_start() - Listen at the ports that the record has; it gets those
+ *  that were free. Return: 0 or -errno with a sentence
+ */
+MUST_CHECK int forwards_start(struct keeper *k, struct err *e);
+
+/** forward_add() - As hutch_forward_add(). Return: 0 or -errno, a sentence */
+MUST_CHECK int forward_add(struct keeper *k, const struct hutch_forward *f,
+			   unsigned int *ret_port, struct err *e);
+
+/** forward_remove() - As hutch_forward_remove() */
+MUST_CHECK int forward_remove(struct keeper *k, const struct hutch_forward *f,
+			      struct err *e);
+
+/** forwards_close() - All of them, and all connections; the record stays */
+void forwards_close(struct keeper *k);
 
 /* ---- serve.c ---- */
 

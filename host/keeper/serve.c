@@ -7,6 +7,7 @@
 
 #include "common/unix.h"
 #include "host/keeper/keeper.h"
+#include "host/lib/forward.h"
 #include "host/lib/memfile.h"
 
 #define GRACE_MAX_MS 86400000u
@@ -227,6 +228,62 @@ static void do_kill(struct client *c)
 	keeper_end(c->k, &asked, -1);
 }
 
+/* Return: whether the message names a place of the host, put in *@ret */
+static bool get_place(const struct ctl_msg *m, struct hutch_forward *ret)
+{
+	uint64_t port = UINT64_MAX;
+
+	*ret = (struct hutch_forward)HUTCH_FORWARD_INIT;
+	ret->host = ctl_get(m, "host");
+	ret->guest_port = 1;
+	if (!ret->host || ctl_get_u64(m, "port", &port) < 0 ||
+	    port > UINT16_MAX)
+		return false;
+	ret->port = (unsigned int)port;
+	return forward_check(ret, NULL) == 0;
+}
+
+static void do_forward(struct client *c, const struct ctl_msg *m)
+{
+	struct hutch_forward f;
+	unsigned int port = 0;
+	uint64_t guest = 0;
+	struct ctl_out o;
+	struct err e;
+
+	if (!get_place(m, &f) || ctl_get_u64(m, "guest_port", &guest) < 0 ||
+	    guest == 0 || guest > UINT16_MAX) {
+		answer_error(c, -EINVAL,
+			     "forward: use host=ADDRESS port=N guest_port=N");
+		return;
+	}
+	f.guest_port = (unsigned int)guest;
+	if (c->k->ending || c->k->gone) {
+		answer_error(c, -ESRCH, "the VM is ending");
+		return;
+	}
+	if (forward_add(c->k, &f, &port, &e) < 0) {
+		answer_error(c, e.code, e.msg);
+		return;
+	}
+	ctl_begin(&o, "ok");
+	ctl_add_u64(&o, "port", port);
+	answer(c, &o);
+}
+
+static void do_unforward(struct client *c, const struct ctl_msg *m)
+{
+	struct hutch_forward f;
+	struct err e;
+
+	if (!get_place(m, &f))
+		answer_error(c, -EINVAL, "unforward: use host=ADDRESS port=N");
+	else if (forward_remove(c->k, &f, &e) < 0)
+		answer_error(c, e.code, e.msg);
+	else
+		answer_ok(c);
+}
+
 static void do_line(struct client *c, size_t len)
 {
 	struct ctl_msg m;
@@ -248,6 +305,10 @@ static void do_line(struct client *c, size_t len)
 		do_net_show(c);
 	else if (strcmp(m.verb, "net-set") == 0)
 		do_net_set(c);
+	else if (strcmp(m.verb, "forward") == 0)
+		do_forward(c, &m);
+	else if (strcmp(m.verb, "unforward") == 0)
+		do_unforward(c, &m);
 	else
 		answer_error(c, -EINVAL, "unknown verb");
 }

@@ -73,6 +73,8 @@ extern "C" {
 #define HUTCH_LABEL_KEY_MAX   63    /* bytes */
 #define HUTCH_LABEL_VALUE_MAX 255   /* bytes */
 #define HUTCH_MOUNTS_MAX      16    /* of a VM */
+#define HUTCH_FORWARDS_MAX    64    /* of a VM */
+#define HUTCH_ADDRESS_MAX     45    /* bytes of an IP address as text */
 #define HUTCH_LINE_MAX        1024 /* bytes kept of a line that was waited for */
 
 /** struct hutch - Where state lives and programs are; from hutch_open() */
@@ -239,6 +241,29 @@ struct hutch_mount {
 #define HUTCH_MOUNT_INIT { sizeof(struct hutch_mount), NULL, NULL, 0 }
 /* clang-format on */
 
+/**
+ * struct hutch_forward - A TCP port of the host that leads to one of a VM
+ * @size:	sizeof(struct hutch_forward)
+ * @host:	IPv4 or IPv6 address to listen at; NULL: 127.0.0.1
+ * @port:	Of the host; 0: one that is free
+ * @guest_port:	1 to 65535
+ *
+ * The VM needs no network for it, and the server may listen on loopback only:
+ * a connection goes to 127.0.0.1 in the VM, or if nobody listens there to ::1.
+ * If nobody does, it is reset as soon as the VM has said so; before the VM is
+ * ready it waits.  Whoever can connect to the port can talk to that server.
+ */
+struct hutch_forward {
+	size_t size;
+	const char *host;
+	unsigned int port;
+	unsigned int guest_port;
+};
+
+/* clang-format off */
+#define HUTCH_FORWARD_INIT { sizeof(struct hutch_forward), NULL, 0, 0 }
+/* clang-format on */
+
 /** struct hutch_image - An image in use; from hutch_image_open() */
 struct hutch_image;
 
@@ -293,6 +318,8 @@ struct hutch_image;
  *		"${env:NAME}" stands for a variable of the caller's environment,
  *		which no file and no command line ever holds
  *
+ * @forwards:	At most HUTCH_FORWARDS_MAX, none twice; NULL: none.  Ends in NULL
+ *
  * The disk is kept when the VM has stopped, and the next start under its name
  * goes on with it.  That has to be with the same image (-EEXIST); hutch_rm()
  * removes the disk.
@@ -320,6 +347,7 @@ struct hutch_start_opts {
 	uint64_t disk;
 	const char *net;
 	const char *net_policy;
+	const struct hutch_forward *const *forwards;
 };
 
 /* clang-format off */
@@ -328,7 +356,7 @@ struct hutch_start_opts {
 		sizeof(struct hutch_start_opts), NULL, 0, 0, 0, NULL,     \
 			NULL, NULL, NULL, NULL, NULL, 0, 0,               \
 			HUTCH_WAIT_STARTED, NULL, 0, HUTCH_ON_EXIT_STOP,  \
-			NULL, NULL, 0, NULL, NULL                         \
+			NULL, NULL, 0, NULL, NULL, NULL                   \
 	}
 /* clang-format on */
 
@@ -342,6 +370,7 @@ struct hutch_start_opts {
  * Return: 0; -EEXIST if a VM of that name is alive, or has a disk that does not
  *         belong to @opts; -EINVAL for a bad option;
  *         -ENOENT if a program, the kernel or the root is missing; -ENOSPC;
+ *         -EIO if a port cannot be had, and whatever else the keeper lacks;
  *         -ESRCH if it ended before it was ready, with the reason
  */
 HUTCH_API int hutch_start(struct hutch *h, const struct hutch_start_opts *opts,
@@ -448,6 +477,8 @@ enum hutch_disk {
  * @disk_bytes:	That may be on it; 0 unless it is kept
  * @net:	As in struct hutch_start_opts, or "" for none
  * @net_policy:	Likewise, or ""
+ * @forwards:	Ports, by address and port, with the one that was free where 0
+ *		was asked for; NULL if none.  Ends in NULL
  *
  * Made by the library, which may add fields at the end.
  */
@@ -493,6 +524,7 @@ struct hutch_record {
 	uint64_t disk_bytes;
 	const char *net;
 	const char *net_policy;
+	const struct hutch_forward *const *forwards;
 };
 
 /**
@@ -584,6 +616,62 @@ HUTCH_API int hutch_kill(struct hutch *h, const char *name,
  */
 HUTCH_API int hutch_rm(struct hutch *h, const char *name, unsigned int flags,
 		       struct hutch_err *e);
+
+/* ---- Ports ------------------------------------------------------------ */
+
+/**
+ * hutch_forward_add() - Have a port of the host lead to one of a VM
+ * @ret_port:	The host's port, of interest if 0 was asked for; may be NULL
+ *
+ * It is on record, and stays until hutch_forward_remove() or the VM's end.  The
+ * VM need not be ready.
+ *
+ * Return: 0; -EINVAL; -ENOENT if there is no such VM; -ESRCH if it is not alive;
+ *         -EEXIST if it has that forward; -EADDRINUSE if somebody else has the
+ *         port; -EACCES; -EADDRNOTAVAIL; -ENOSPC if it has too many
+ */
+HUTCH_API int hutch_forward_add(struct hutch *h, const char *name,
+				const struct hutch_forward *f,
+				unsigned int *ret_port, struct hutch_err *e);
+
+/**
+ * hutch_forward_remove() - Listen there no more
+ * @f:		By its host and port; its guest_port is not looked at
+ *
+ * Connections that are open stay.
+ *
+ * Return: 0; -EINVAL; -ENOENT if there is no such VM or forward; -ESRCH if the
+ *         VM is not alive
+ */
+HUTCH_API int hutch_forward_remove(struct hutch *h, const char *name,
+				   const struct hutch_forward *f,
+				   struct hutch_err *e);
+
+/**
+ * struct hutch_port - A TCP socket that listens in a VM
+ * @address:	As text; "0.0.0.0" and "::" are all addresses
+ * @pid:	Of a process that has it, in the guest; 0: not known
+ * @process:	What that process calls itself, or "": untrusted, as all of it
+ */
+struct hutch_port {
+	char address[HUTCH_ADDRESS_MAX + 1];
+	unsigned int port;
+	int pid;
+	const char *process;
+};
+
+/**
+ * hutch_ports() - What listens in a VM, sorted by port
+ * @ret:	List that ends in NULL; for hutch_ports_free()
+ *
+ * Return: how many; -ENOENT if there is no such VM; -ESRCH if it is not running;
+ *         -ETIMEDOUT if it does not answer; or -errno
+ */
+HUTCH_API int hutch_ports(struct hutch *h, const char *name,
+			  struct hutch_port ***ret, struct hutch_err *e);
+
+/** hutch_ports_free() - Free what hutch_ports() made; takes NULL */
+HUTCH_API void hutch_ports_free(struct hutch_port **list);
 
 /* ---- Commands --------------------------------------------------------- */
 

@@ -36,6 +36,11 @@ static int send_line(int run_fd, struct ctl_out *o, const int *fds, int n,
 	return take_fd(&fd);
 }
 
+int kcall_send_line(int run_fd, struct ctl_out *o, struct err *e)
+{
+	return send_line(run_fd, o, NULL, 0, e);
+}
+
 int kcall_send(int run_fd, const char *verb, const char *key, const char *arg,
 	       struct err *e)
 {
@@ -44,7 +49,7 @@ int kcall_send(int run_fd, const char *verb, const char *key, const char *arg,
 	ctl_begin(&o, verb);
 	if (key)
 		ctl_add(&o, key, arg);
-	return send_line(run_fd, &o, NULL, 0, e);
+	return kcall_send_line(run_fd, &o, e);
 }
 
 static int parse_answer(char *line, size_t len, struct ctl_msg *ret,

@@ -11,6 +11,10 @@
  *				policy for the record; ok
  *	wait for=exit		ok id=HEX reason=exited exit_code=7 signal=0
  *				ended=NS [text=...]
+ *	forward host=ADDRESS port=N guest_port=N
+ *				ok port=N
+ *	unforward host=ADDRESS port=N
+ *				ok
  */
 #ifndef HUTCH_HOST_LIB_KCALL_H
 #define HUTCH_HOST_LIB_KCALL_H
@@ -30,6 +34,9 @@ struct hutch_record;
  */
 MUST_CHECK int kcall_send(int run_fd, const char *verb, const char *key,
 			  const char *arg, struct err *e);
+
+/** kcall_send_line() - The same with a line that is begun; this ends it */
+MUST_CHECK int kcall_send_line(int run_fd, struct ctl_out *o, struct err *e);
 
 /**
  * kcall_answer() - Wait for the answer

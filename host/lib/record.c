@@ -7,6 +7,7 @@
 
 #include "common/io.h"
 #include "common/log.h"
+#include "host/lib/forward.h"
 #include "host/lib/internal.h"
 #include "host/lib/mounts.h"
 #include "host/lib/record.h"
@@ -69,6 +70,7 @@ void hutch_record_free(struct hutch_record *rec)
 	record_drop_list(rec->env);
 	record_drop_list(rec->labels);
 	mounts_free(rec->mounts);
+	forwards_free(rec->forwards);
 	free(rec);
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/words.h"
+#include "host/lib/forward.h"
 #include "host/lib/internal.h"
 #include "host/lib/jsontext.h"
 #include "host/lib/mounts.h"
@@ -53,6 +54,23 @@ static json_t *json_mounts(const struct hutch_mount *const *v)
 			"source", jsontext_string(v[i]->source), "target",
 			jsontext_string(v[i]->target), "readonly",
 			!!(v[i]->flags & HUTCH_MOUNT_RDONLY));
+
+		if (json_array_append_new(a, o) < 0) {
+			json_decref(a);
+			return NULL;
+		}
+	}
+	return a;
+}
+
+static json_t *json_forwards(const struct hutch_forward *const *v)
+{
+	json_t *a = json_array();
+
+	for (size_t i = 0; v && v[i]; i++) {
+		json_t *o = json_pack("{s:s, s:i, s:i}", "host", v[i]->host,
+				      "port", (int)v[i]->port, "guest_port",
+				      (int)v[i]->guest_port);
 
 		if (json_array_append_new(a, o) < 0) {
 			json_decref(a);
@@ -137,6 +155,7 @@ static json_t *record_to_json(const struct hutch_record *rec)
 	PUT("disk_bytes", json_or_null((json_int_t)rec->disk_bytes, 0));
 	PUT("net", *rec->net ? jsontext_string(rec->net) : json_null());
 	PUT("net_policy", json_text(rec->net_policy));
+	PUT("forwards", json_forwards(rec->forwards));
 #undef PUT
 	if (r == 0)
 		return j;
@@ -262,6 +281,32 @@ static int get_mounts(const json_t *j, const struct hutch_mount *const **field)
 	return r;
 }
 
+static int get_forwards(const json_t *j,
+			const struct hutch_forward *const **field)
+{
+	const json_t *a = json_object_get(j, "forwards");
+	struct hutch_forward f[HUTCH_FORWARDS_MAX];
+	const struct hutch_forward *v[HUTCH_FORWARDS_MAX + 1] = { NULL };
+	size_t n = json_array_size(a);
+
+	if (n > HUTCH_FORWARDS_MAX)
+		return -EBADMSG;
+	for (size_t i = 0; i < n; i++) {
+		const json_t *o = json_array_get(a, i);
+
+		f[i] = (struct hutch_forward){
+			.size = sizeof(*f),
+			.host = json_string_value(json_object_get(o, "host")),
+			.port = (unsigned int)get_int(o, "port", 0),
+			.guest_port = (unsigned int)get_int(o, "guest_port", 0),
+		};
+		if (!f[i].host || forward_check(&f[i], NULL) < 0)
+			return -EBADMSG;
+		v[i] = &f[i];
+	}
+	return forwards_record(v, field);
+}
+
 static int fill_names(const json_t *j, struct hutch_record *rec)
 {
 	const char *name = json_string_value(json_object_get(j, "name"));
@@ -296,6 +341,7 @@ static int fill_lists(const json_t *j, struct hutch_record *rec)
 	r = r < 0 ? r : get_list(j, "command", &rec->argv);
 	r = r < 0 ? r : get_labels(j, &rec->labels);
 	r = r < 0 ? r : get_mounts(j, &rec->mounts);
+	r = r < 0 ? r : get_forwards(j, &rec->forwards);
 	return r < 0 ? r : get_list(j, "env", &rec->env);
 }
 

@@ -9,6 +9,7 @@
 #include "common/wire.h"
 #include "host/lib/disk.h"
 #include "host/lib/execmsg.h"
+#include "host/lib/forward.h"
 #include "host/lib/image.h"
 #include "host/lib/internal.h"
 #include "host/lib/mounts.h"
@@ -175,6 +176,7 @@ int startopts_check(const struct hutch_start_opts *o, bool has_ret,
 	r = check_size(o, e);
 	r = r < 0 ? r : check_life(o, e);
 	r = r < 0 ? r : check_hostname(o->hostname, e);
+	r = r < 0 ? r : forwards_check(o->forwards, e);
 	r = r < 0 ? r : execmsg_check_env(o->env, e);
 	r = r < 0 ? r : execmsg_check_ids(o->user, o->workdir, e);
 	r = r < 0 ? r : check_net(o, e);
@@ -285,7 +287,8 @@ int startopts_record(const struct hutch_start_opts *o,
 	rec->on_exit = (int)o->on_exit;
 	if (record_set(&rec->kernel, kernel) < 0 || fill_strings(rec, o) < 0 ||
 	    fill_labels(rec, o->labels) < 0 || fill_image(rec, o) < 0 ||
-	    mounts_record(mounts, &rec->mounts) < 0 || fill_net(rec, o) < 0)
+	    mounts_record(mounts, &rec->mounts) < 0 || fill_net(rec, o) < 0 ||
+	    forwards_record(o->forwards, &rec->forwards) < 0)
 		return -ENOMEM;
 	*ret = take_ptr(&rec);
 	return 0;

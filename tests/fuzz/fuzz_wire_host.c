@@ -12,6 +12,7 @@
 #include "common/io.h"
 #include "common/wire_proc.h"
 #include "host/lib/conn.h"
+#include "host/lib/ports.h"
 #include "host/lib/procs.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -39,6 +40,21 @@ static int take_process(const struct wire_frame *f, struct err *e)
 		bug_on(p->state != HUTCH_PROCESS_RUNNING && !p->how);
 	}
 	hutch_processes_free(list);
+	return r;
+}
+
+/* One port, likewise. */
+static int take_port(const struct wire_frame *f, struct err *e)
+{
+	struct hutch_port **list = calloc(2, sizeof(struct hutch_port *));
+	int r;
+
+	bug_on(!list);
+	r = ports_parse(f, list, e);
+	if (r == 0)
+		bug_on(!list[0]->address[0] || list[0]->port == 0 ||
+		       strlen(list[0]->process) > f->len);
+	hutch_ports_free(list);
 	return r;
 }
 
@@ -88,6 +104,9 @@ static void take(const struct wire_frame *f)
 	case WIRE_PROCESS:
 		r = take_process(f, &e);
 		break;
+	case WIRE_PORT:
+		r = take_port(f, &e);
+		break;
 	default:
 		break;
 	}
@@ -108,8 +127,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	wire_reader_init(&c.in, WIRE_FROM_AGENT);
 	bug_on(io_write_full(fd[1], data, MIN(len, INPUT_MAX)) < 0);
 	(void)close(fd[1]);
-	while ((r = conn_next(&c, &f, &e)) > 0)
+	while ((r = conn_next(&c, &f, &e)) > 0) {
+		const void *rest = NULL;
+		size_t n = wire_reader_rest(&c.in, &rest);
+
+		/* As the keeper takes what comes behind the answer. */
+		bug_on(n > INPUT_MAX || (n && !rest));
 		take(&f);
+	}
 	/* The end has come, so "nothing yet" would be waiting for ever. */
 	bug_on(r == 0);
 	bug_on(r == -EBADMSG && !*e.msg);

@@ -6,10 +6,13 @@
  *	guest_tool order N		"oI" on stdout, "eI" on stderr, each
  *					when the one before has been read
  *	guest_tool listen ADDRESS PORT	a TCP server that never accepts
+ *	guest_tool echo ADDRESS PORT	one that sends back what it gets, until
+ *					its end
  *	guest_tool bomb			as many processes as it gets
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,7 +75,7 @@ static void order(long n)
 	}
 }
 
-static void listen_on(const char *address, const char *port)
+static int listen_on(const char *address, const char *port, int backlog)
 {
 	struct sockaddr_in v4 = { .sin_family = AF_INET };
 	struct sockaddr_in6 v6 = { .sin6_family = AF_INET6 };
@@ -88,10 +91,38 @@ static void listen_on(const char *address, const char *port)
 		len = sizeof(v6);
 	}
 	fd = socket(sa->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (fd < 0 || bind(fd, sa, len) < 0 || listen(fd, 4) < 0)
+	if (fd < 0 || bind(fd, sa, len) < 0 || listen(fd, backlog) < 0)
 		die("listen");
-	for (;;)
-		(void)pause();
+	return fd;
+}
+
+/* Nothing of its own: what the reader does not take holds the writer up. */
+static void echo(int fd)
+{
+	char buf[65536];
+	ssize_t n;
+
+	while ((n = read(fd, buf, sizeof(buf))) > 0)
+		for (ssize_t at = 0, m; at < n; at += m) {
+			m = write(fd, buf + at, (size_t)(n - at));
+			if (m <= 0)
+				die("write");
+		}
+	_exit(n < 0);
+}
+
+static void serve_echo(int listener)
+{
+	(void)signal(SIGCHLD, SIG_IGN);
+	for (;;) {
+		int fd = accept(listener, NULL, NULL);
+
+		if (fd < 0)
+			die("accept");
+		if (fork() == 0)
+			echo(fd);
+		(void)close(fd);
+	}
 }
 
 int main(int argc, char **argv)
@@ -102,8 +133,11 @@ int main(int argc, char **argv)
 		zero();
 	else if (strcmp(what, "order") == 0 && argc == 3)
 		order(strtol(argv[2], NULL, 10));
+	else if (strcmp(what, "echo") == 0 && argc == 4)
+		serve_echo(listen_on(argv[2], argv[3], SOMAXCONN));
 	else if (strcmp(what, "listen") == 0 && argc == 4)
-		listen_on(argv[2], argv[3]);
+		for (listen_on(argv[2], argv[3], 4);;)
+			(void)pause();
 	else if (strcmp(what, "bomb") == 0)
 		for (;;)
 			(void)fork();

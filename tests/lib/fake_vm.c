@@ -178,6 +178,9 @@ int hutch_start(struct hutch *h, const struct hutch_start_opts *o,
 		(void)dprintf(fds[CALLS], " net %s", o->net);
 	if (o->image)
 		(void)dprintf(fds[CALLS], " image");
+	for (size_t i = 0; o->forwards && o->forwards[i]; i++)
+		(void)dprintf(fds[CALLS], " %u:%u", o->forwards[i]->port,
+			      o->forwards[i]->guest_port);
 	(void)dprintf(fds[CALLS], "\n");
 	if (r == 0 && ret)
 		*ret = &started;
@@ -338,6 +341,46 @@ int hutch_process_drop(struct hutch *h, const char *name, const char *proc,
 		       struct hutch_err *e)
 {
 	return fake_vm_call(e, "drop %s %s\n", name, proc);
+}
+
+int hutch_forward_add(struct hutch *h, const char *name,
+		      const struct hutch_forward *f, unsigned int *ret_port,
+		      struct hutch_err *e)
+{
+	*ret_port = f->port ? f->port : 40001;
+	return fake_vm_call(e, "forward %s %s %u %u\n", name, or_dash(f->host),
+			    f->port, f->guest_port);
+}
+
+int hutch_forward_remove(struct hutch *h, const char *name,
+			 const struct hutch_forward *f, struct hutch_err *e)
+{
+	return fake_vm_call(e, "unforward %s %s %u\n", name, or_dash(f->host),
+			    f->port);
+}
+
+/* One that is known, and one whose process is not. */
+int hutch_ports(struct hutch *h, const char *name, struct hutch_port ***ret,
+		struct hutch_err *e)
+{
+	static struct hutch_port port[] = {
+		{ .address = "::", .port = 22, .process = "" },
+		{ .address = "127.0.0.1",
+		  .port = 80,
+		  .pid = 57,
+		  .process = "a\033b" },
+	};
+	static struct hutch_port *list[] = { &port[0], &port[1], NULL };
+	int r = fake_vm_call(e, "ports %s\n", name);
+
+	if (r == 0)
+		*ret = list;
+	return r < 0 ? r : 2;
+}
+
+void hutch_ports_free(struct hutch_port **list)
+{
+	(void)list;
 }
 
 int hutch_process_wait(struct hutch *h, const char *name, const char *proc,

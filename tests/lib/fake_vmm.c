@@ -20,6 +20,7 @@
 #include <sys/wait.h>
 
 #include "common/io.h"
+#include "common/wire_port.h"
 #include "guest-agent/files/serve.h"
 #include "tests/lib/fake_vmm.h"
 
@@ -190,6 +191,55 @@ static void serve_file(struct peer *p, const struct wire_frame *f)
 		abort();
 }
 
+/* Port 7 echoes, 13 speaks first and hangs up, 9 says half and dies. */
+static void serve_connect(struct peer *p, const struct wire_frame *f)
+{
+	static const char banner[] = "banner\n";
+	uint8_t buf[4096];
+	struct wr wr = wr_init(buf, sizeof(buf));
+	struct msg_connect m;
+	ssize_t n;
+
+	if (wire_connect_parse(f->data, f->len, &m, NULL) < 0 ||
+	    (m.port != 7 && m.port != 9 && m.port != 13)) {
+		fake_error(p, ECONNREFUSED, WIRE_ERR_GENERAL, "nobody");
+		return;
+	}
+	wire_empty_put(&wr, WIRE_DONE);
+	if (m.port != 7)
+		wr_bytes(&wr, banner, strlen(banner));
+	fake_send(p, &wr);
+	while (m.port == 7 && (n = read(p->fd, buf, sizeof(buf))) > 0) {
+		wr = wr_init(buf, sizeof(buf));
+		wr.len = (size_t)n;
+		fake_send(p, &wr);
+	}
+	if (m.port == 9)
+		return;
+	(void)shutdown(p->fd, SHUT_WR);
+	while (read(p->fd, buf, sizeof(buf)) > 0)
+		continue;
+}
+
+static void serve_ports(struct peer *p)
+{
+	static const struct msg_port ports[] = {
+		{ .port = 22, .family = WIRE_IPV6, .name = "" },
+		{ .port = 8080,
+		  .family = WIRE_IPV4,
+		  .pid = 57,
+		  .address = { 127, 0, 0, 1 },
+		  .name = "webd" },
+	};
+	uint8_t buf[256];
+	struct wr wr = wr_init(buf, sizeof(buf));
+
+	for (size_t i = 0; i < ARRAY_LEN(ports); i++)
+		wire_port_put(&wr, &ports[i]);
+	wire_empty_put(&wr, WIRE_DONE);
+	fake_send(p, &wr);
+}
+
 static void serve_request(struct peer *p, const struct wire_frame *f)
 {
 	switch (f->type) {
@@ -219,6 +269,12 @@ static void serve_request(struct peer *p, const struct wire_frame *f)
 		break;
 	case WIRE_FILE:
 		serve_file(p, f);
+		break;
+	case WIRE_CONNECT:
+		serve_connect(p, f);
+		break;
+	case WIRE_PORTS:
+		serve_ports(p);
 		break;
 	default:
 		break;

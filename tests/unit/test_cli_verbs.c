@@ -183,6 +183,66 @@ START_TEST(kill_that_fails_says_so_for_each)
 }
 END_TEST
 
+START_TEST(forward_makes_lists_and_takes_back)
+{
+	const struct hutch_forward f = {
+		.size = sizeof(f), .host = "::1", .port = 8080, .guest_port = 80
+	};
+	const struct hutch_forward *list[] = { &f, NULL };
+	struct hutch_record rec = { .name = "web", .forwards = list };
+	const struct fake_vm vm = { .record = &rec };
+	const struct fake_vm fails = { .error = -EADDRINUSE,
+				       .only = "forward web - 2" };
+
+	fake_vm_set(&vm);
+	ck_assert_int_eq(
+		fake_vm_cli("forward", "web", "0:80", "[::1]:2:3", NULL), 0);
+	ck_assert_str_eq(fake_vm_calls(),
+			 "forward web - 0 80\nforward web ::1 2 3\n");
+	ck_assert_str_eq(fake_vm_out(),
+			 "127.0.0.1:40001 -> 80\n[::1]:2 -> 3\n");
+	ck_assert_int_eq(
+		fake_vm_cli("forward", "--rm", "web", "1", "[::]:2", NULL), 0);
+	ck_assert_str_eq(fake_vm_calls(),
+			 "unforward web - 1\nunforward web :: 2\n");
+	ck_assert_int_eq(fake_vm_cli("forward", "web", NULL), 0);
+	ck_assert_str_eq(fake_vm_out(), "[::1]:8080 -> 80\n");
+	ck_assert_int_eq(fake_vm_cli("forward", "--json", "web", NULL), 0);
+	ck_assert_ptr_nonnull(strstr(fake_vm_out(), "\"guest_port\": 80"));
+	ck_assert_int_eq(
+		fake_vm_cli("start", "web", "-p", "1:2", "-p", "3:4", NULL), 0);
+	ck_assert_ptr_nonnull(strstr(fake_vm_calls(), " 1:2 3:4\n"));
+	REFUSED("forward: '80' is not [HOST:]PORT:GUEST_PORT, with an IPv6 "
+		"address in brackets",
+		"forward", "web", "80");
+	REFUSED("forward --rm needs a [HOST:]PORT", "forward", "--rm", "web");
+	/* The first stays, and is told. */
+	fake_vm_set(&fails);
+	ck_assert_int_eq(fake_vm_cli("forward", "web", "1:2", "2:3", NULL),
+			 125);
+	ck_assert_str_eq(fake_vm_out(), "127.0.0.1:1 -> 2\n");
+	ck_assert_int_eq(
+		fake_vm_cli("forward", "--json", "web", "1:2", "2:3", NULL),
+		125);
+	ck_assert_ptr_nonnull(strstr(fake_vm_out(), "\"guest_port\": 2"));
+	ck_assert_ptr_null(strstr(fake_vm_out(), "error"));
+}
+END_TEST
+
+START_TEST(ports_are_shown_escaped)
+{
+	fake_vm_set(&nothing);
+	ck_assert_int_eq(fake_vm_cli("ports", "web", NULL), 0);
+	ck_assert_str_eq(fake_vm_calls(), "ports web\n");
+	ck_assert_str_eq(fake_vm_out(), "ADDRESS    PORT  PID  PROCESS\n"
+					"::         22    -    -\n"
+					"127.0.0.1  80    57   a\\eb\n");
+	ck_assert_int_eq(fake_vm_cli("ports", "--json", "web", NULL), 0);
+	ck_assert_ptr_nonnull(strstr(fake_vm_out(), "\"pid\": null"));
+	ck_assert_ptr_nonnull(strstr(fake_vm_out(), "\"process\": null"));
+}
+END_TEST
+
 START_TEST(drop_takes_several)
 {
 	fake_vm_set(&nothing);
@@ -489,6 +549,7 @@ CHECK_MAIN("cli_verbs", kill_of_a_name_is_the_vm, kill_of_a_process_is_its_tree,
 	   what_is_for_images_needs_one,
 	   start_goes_on_with_the_disk_of_its_name,
 	   kill_refuses_what_makes_no_sense, kill_that_fails_says_so_for_each,
+	   forward_makes_lists_and_takes_back, ports_are_shown_escaped,
 	   drop_takes_several, detached_exec_prints_the_id,
 	   detached_exec_that_cannot_start_is_no_success,
 	   guest_whose_errno_is_a_time_out_has_ended_no_command,
