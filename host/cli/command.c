@@ -226,7 +226,9 @@ static void go_on(struct hutch_start_opts *so, const struct hutch_record *old)
 	so->labels = so->labels ? so->labels : old->labels;
 	if (!so->net && old->net && *old->net) {
 		so->net = old->net;
-		so->net_policy = *old->net_policy ? old->net_policy : NULL;
+		so->net_policy = old->net_policy && *old->net_policy
+					 ? old->net_policy
+					 : NULL;
 	}
 	so->forwards = so->forwards ? so->forwards : old->forwards;
 }

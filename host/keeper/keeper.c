@@ -283,7 +283,6 @@ static int start_all(struct keeper *k, struct err *e)
 
 	if (r == 0)
 		r = net_start(k, e);
-
 	if (r == 0)
 		r = monitor_start(k, e);
 	if (r < 0)
