@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* host/net/intercept/carrier.c - see carrier.h */
+#include <errno.h>
+#include <sys/socket.h>
+
+#include "host/net/intercept/carrier.h"
+
+#define STEP 16384u
+
+/**
+ * struct end - One of the two sockets
+ * @eof:	Nothing more is read from it
+ * @gone:	Nor can anything be written
+ * @shut:	It was shut down for writing
+ */
+struct end {
+	struct loop_io io;
+	int fd;
+	bool eof;
+	bool gone;
+	bool shut;
+};
+
+struct carrier {
+	struct loop *loop;
+	struct icpt *s;
+	struct end guest;
+	struct end up;
+	struct loop_timer linger;
+	struct loop_defer over;
+	void (*ended)(void *arg, struct carrier *c, const char *why);
+	void *arg;
+};
+
+static struct end *end_of(struct carrier *c, enum icpt_side side)
+{
+	return side == ICPT_GUEST ? &c->guest : &c->up;
+}
+
+static void close_end(struct end *x)
+{
+	loop_del(&x->io);
+	if (x->fd >= 0)
+		(void)close(x->fd);
+	x->fd = -1;
+	x->eof = true;
+	x->gone = true;
+}
+
+static void free_all(struct carrier *c)
+{
+	loop_timer_cancel(&c->linger);
+	loop_defer_cancel(c->loop, &c->over);
+	close_end(&c->guest);
+	close_end(&c->up);
+	icpt_free(c->s);
+	free(c);
+}
+
+static void over(struct loop_defer *d)
+{
+	struct carrier *c = container_of(d, struct carrier, over);
+
+	close_end(&c->guest);
+	close_end(&c->up);
+	if (c->ended)
+		c->ended(c->arg, c, icpt_why(c->s));
+	free_all(c);
+}
+
+static void late(struct loop_timer *t)
+{
+	struct carrier *c = container_of(t, struct carrier, linger);
+
+	loop_defer(c->loop, &c->over, over);
+}
+
+/* ---- Bytes ---- */
+
+/* Return: whether any came. */
+static bool take(struct carrier *c, enum icpt_side side)
+{
+	struct end *x = end_of(c, side);
+	size_t room = MIN(icpt_room(c->s, side), STEP);
+	uint8_t buf[STEP];
+	ssize_t n;
+
+	if (x->eof || room == 0)
+		return false;
+	n = recv(x->fd, buf, room, 0);
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return false;
+	if (n > 0) {
+		icpt_feed(c->s, side, buf, (size_t)n);
+		return true;
+	}
+	x->eof = true;
+	x->gone = x->gone || n < 0;
+	icpt_eof(c->s, side);
+	return true;
+}
+
+/* Return: whether any went. */
+static bool give(struct carrier *c, enum icpt_side side)
+{
+	struct end *x = end_of(c, side);
+	const void *p;
+	size_t len = icpt_out(c->s, side, &p);
+	ssize_t n;
+
+	if (len == 0)
+		return false;
+	/* Nobody is there to have it. */
+	n = x->gone ? (ssize_t)len : send(x->fd, p, len, MSG_NOSIGNAL);
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return false;
+	if (n < 0) {
+		x->gone = true;
+		if (!x->eof)
+			icpt_eof(c->s, side);
+		x->eof = true;
+		return true;
+	}
+	icpt_sent(c->s, side, (size_t)n);
+	return true;
+}
+
+static void shut_down(struct carrier *c, enum icpt_side side)
+{
+	struct end *x = end_of(c, side);
+
+	if (x->shut || x->gone || !icpt_is_shut(c->s, side))
+		return;
+	x->shut = true;
+	(void)shutdown(x->fd, SHUT_WR);
+}
+
+/* ---- Events ---- */
+
+static void watch(struct carrier *c, enum icpt_side side)
+{
+	struct end *x = end_of(c, side);
+	const void *p;
+	uint32_t events = 0;
+
+	/* A socket that has hung up says so again and again. */
+	if (x->gone) {
+		loop_del(&x->io);
+		return;
+	}
+	if (!x->eof && icpt_room(c->s, side) > 0)
+		events |= EPOLLIN;
+	if (icpt_out(c->s, side, &p) > 0)
+		events |= EPOLLOUT;
+	loop_mod(&x->io, events);
+}
+
+/* The last answer is sent: read on for a moment, so that it is not overtaken. */
+static void finish(struct carrier *c)
+{
+	close_end(&c->up);
+	if (c->guest.eof || c->guest.gone)
+		loop_defer(c->loop, &c->over, over);
+	else if (!loop_timer_is_set(&c->linger))
+		loop_timer_set(c->loop, &c->linger, CARRIER_LINGER_NS, late);
+}
+
+/* Return: whether anything moved. */
+static bool round_of_all(struct carrier *c)
+{
+	bool any = take(c, ICPT_GUEST);
+
+	any |= take(c, ICPT_UPSTREAM);
+	any |= give(c, ICPT_UPSTREAM);
+	any |= give(c, ICPT_GUEST);
+	return any;
+}
+
+/*
+ * Two rounds: what one side gives room for the other may fill. More for a server
+ * that has hung up: it wakes nobody, and what it left in the kernel's buffer is
+ * all that there will be.
+ */
+static void turn(struct carrier *c)
+{
+	bool any = true;
+
+	for (int i = 0; any && (i < 2 || (c->up.gone && !c->up.eof)); i++)
+		any = round_of_all(c);
+	shut_down(c, ICPT_GUEST);
+	shut_down(c, ICPT_UPSTREAM);
+	watch(c, ICPT_GUEST);
+	if (icpt_is_done(c->s))
+		finish(c);
+	else
+		watch(c, ICPT_UPSTREAM);
+	if (c->guest.gone)
+		loop_defer(c->loop, &c->over, over);
+}
+
+static void event(struct carrier *c, struct end *x, enum icpt_side side,
+		  uint32_t events)
+{
+	/* What it still has to say is read first. */
+	if (events & (EPOLLHUP | EPOLLERR)) {
+		while (take(c, side))
+			;
+		x->gone = x->gone || x->eof || icpt_room(c->s, side) == 0;
+	}
+	turn(c);
+}
+
+static void guest_event(struct loop_io *io, uint32_t events)
+{
+	struct carrier *c = container_of(io, struct carrier, guest.io);
+
+	event(c, &c->guest, ICPT_GUEST, events);
+}
+
+static void up_event(struct loop_io *io, uint32_t events)
+{
+	struct carrier *c = container_of(io, struct carrier, up.io);
+
+	event(c, &c->up, ICPT_UPSTREAM, events);
+}
+
+int carrier_start(const struct carrier_opts *o, struct carrier **ret,
+		  struct err *e)
+{
+	struct carrier *c = calloc(1, sizeof(*c));
+	int r;
+
+	if (!c)
+		return err_set(e, -ENOMEM, "no memory for an interception");
+	c->loop = o->loop;
+	c->ended = o->ended;
+	c->arg = o->arg;
+	c->guest.fd = c->up.fd = -1;
+	r = icpt_new(&o->icpt, &c->s, e);
+	if (r < 0) {
+		free(c);
+		return r;
+	}
+	r = loop_add(o->loop, &c->guest.io, o->guest_fd, EPOLLIN, guest_event);
+	if (r == 0)
+		r = loop_add(o->loop, &c->up.io, o->up_fd, EPOLLIN | EPOLLOUT,
+			     up_event);
+	if (r < 0) {
+		free_all(c);
+		return err_set(e, r, "cannot watch an interception");
+	}
+	c->guest.fd = o->guest_fd;
+	c->up.fd = o->up_fd;
+	*ret = c;
+	return 0;
+}
+
+void carrier_stop(struct carrier *c)
+{
+	if (c)
+		free_all(c);
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * host/net/intercept/carrier.h - an interception between two sockets, in a loop
+ *
+ * Context: one thread, the loop's.
+ */
+#ifndef HUTCH_HOST_NET_INTERCEPT_CARRIER_H
+#define HUTCH_HOST_NET_INTERCEPT_CARRIER_H
+
+#include "common/loop.h"
+#include "host/net/intercept/icpt.h"
+
+/* How long what the guest still sends is thrown away after the last answer. */
+#define CARRIER_LINGER_NS 2000000000ull
+
+struct carrier;
+
+/**
+ * struct carrier_opts - What is carried
+ * @icpt:	The session
+ * @guest_fd:	A stream to the guest; nonblocking
+ * @up_fd:	A socket that is connected to @icpt's address or will be;
+ *		nonblocking
+ * @ended:	It is over, both are closed, and the carrier is about to be freed;
+ *		@why as icpt_why(). Not called after carrier_stop(). May be NULL
+ */
+struct carrier_opts {
+	struct loop *loop;
+	struct icpt_opts icpt;
+	int guest_fd;
+	int up_fd;
+	void (*ended)(void *arg, struct carrier *c, const char *why);
+	void *arg;
+};
+
+/**
+ * carrier_start() - Begin; both descriptors are the carrier's on success
+ *
+ * Return: 0; -ENOMEM; -EIO: OpenSSL failed; what loop_add() says
+ */
+MUST_CHECK int carrier_start(const struct carrier_opts *o, struct carrier **ret,
+			     struct err *e);
+
+/** carrier_stop() - End at once. NULL is fine */
+void carrier_stop(struct carrier *c);
+
+#endif

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tests/unit/test_net_carrier.c - interceptions between sockets, in a loop */
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "host/net/intercept/carrier.h"
+#include "host/net/policy/pins.h"
+#include "tests/lib/check_main.h"
+#include "tests/lib/net_kit.h"
+
+#define GET "GET / HTTP/1.1\r\nHost: a.org\r\n\r\n"
+#define OK  "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+#define BIG 1000000u
+
+/* @guest and @server are the far ends. */
+struct world {
+	struct loop loop;
+	struct policy *p;
+	struct pins *pins;
+	struct carrier *c;
+	int guest;
+	int server;
+	int n_ended;
+	const char *why;
+};
+
+static void ended(void *arg, struct carrier *c, const char *why)
+{
+	struct world *w = arg;
+
+	ck_assert_ptr_eq(c, w->c);
+	w->c = NULL;
+	w->n_ended++;
+	w->why = why;
+}
+
+static void start(struct world *w, int up_fd)
+{
+	struct carrier_opts o = {
+		.loop = &w->loop, .up_fd = up_fd, .ended = ended, .arg = w
+	};
+	struct err e = { 0 };
+	int sv[2];
+
+	ck_assert_int_eq(
+		socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, sv), 0);
+	w->guest = sv[0];
+	o.guest_fd = sv[1];
+	o.icpt = (struct icpt_opts){ .policy = w->p,
+				     .pins = w->pins,
+				     .name = "a.org",
+				     .port = 80,
+				     .dst = net_kit_addr("8.8.8.8") };
+	ck_assert_msg(carrier_start(&o, &w->c, &e) == 0, "%s", e.msg);
+}
+
+static struct world *world(void)
+{
+	struct world *w = calloc(1, sizeof(*w));
+	int sv[2];
+
+	ck_assert_int_eq(loop_init(&w->loop, NULL), 0);
+	w->p = net_kit_policy("{\"intercept\":\"a.org\"}");
+	w->pins = pins_new();
+	ck_assert_int_eq(
+		socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, sv), 0);
+	w->server = sv[0];
+	start(w, sv[1]);
+	return w;
+}
+
+static void end(struct world *w)
+{
+	carrier_stop(w->c);
+	if (w->guest >= 0)
+		(void)close(w->guest);
+	if (w->server >= 0)
+		(void)close(w->server);
+	loop_done(&w->loop);
+	pins_free(w->pins);
+	policy_unref(w->p);
+	free(w);
+}
+
+/* Until nothing happens any more. */
+static void run(struct world *w)
+{
+	for (int i = 0; i < 10000; i++) {
+		int n = loop_step(&w->loop, 0);
+
+		ck_assert_int_ge(n, 0);
+		if (n == 0)
+			return;
+	}
+	ck_abort_msg("it spins");
+}
+
+static void say(struct world *w, int fd, const char *text)
+{
+	ck_assert_int_eq(send(fd, text, strlen(text), 0),
+			 (ssize_t)strlen(text));
+	run(w);
+}
+
+/* What is there to be read, as a string. */
+static const char *hear(int fd, char *buf, size_t cap)
+{
+	ssize_t n = recv(fd, buf, cap - 1, 0);
+
+	buf[n > 0 ? n : 0] = '\0';
+	return buf;
+}
+
+static void check_end(int fd)
+{
+	char byte;
+
+	ck_assert_int_eq(recv(fd, &byte, 1, 0), 0);
+}
+
+START_TEST(a_request_goes_and_its_answer_comes)
+{
+	struct world *w = world();
+	char buf[1000];
+
+	for (int i = 0; i < 2; i++) {
+		say(w, w->guest, GET);
+		ck_assert_ptr_nonnull(strstr(hear(w->server, buf, sizeof(buf)),
+					     "\r\nHost: a.org\r\n"));
+		say(w, w->server, OK);
+		ck_assert_str_eq(hear(w->guest, buf, sizeof(buf)), OK);
+	}
+	/* The guest has enough. */
+	(void)close(take_fd(&w->guest));
+	run(w);
+	ck_assert_int_eq(w->n_ended, 1);
+	ck_assert_ptr_null(w->why);
+	check_end(w->server);
+	end(w);
+}
+END_TEST
+
+START_TEST(a_refusal_is_read_to_its_end)
+{
+	struct world *w = world();
+	char buf[1000];
+
+	say(w, w->guest, "GET / HTTP/1.1\r\nHost: b.org\r\n\r\n");
+	check_end(w->server);
+	/* What still comes is thrown away, and no reset. */
+	say(w, w->guest, "more, and more");
+	ck_assert_int_eq(
+		strncmp(hear(w->guest, buf, sizeof(buf)), "HTTP/1.1 403", 12),
+		0);
+	check_end(w->guest);
+	ck_assert_int_eq(w->n_ended, 0);
+	(void)close(take_fd(&w->guest));
+	run(w);
+	ck_assert_int_eq(w->n_ended, 1);
+	ck_assert_ptr_nonnull(w->why);
+	end(w);
+}
+END_TEST
+
+START_TEST(who_stays_after_the_end_is_left)
+{
+	struct world *w = world();
+
+	say(w, w->guest, "GET / HTTP/1.1\r\nHost: b.org\r\n\r\n");
+	ck_assert_int_eq(w->n_ended, 0);
+	while (w->n_ended == 0)
+		ck_assert_int_ge(loop_step(&w->loop, 5000), 0);
+	end(w);
+}
+END_TEST
+
+START_TEST(much_goes_through_to_one_who_is_slow)
+{
+	struct world *w = world();
+	char *big = calloc(1, BIG), buf[5000], head[100];
+	size_t sent = 0, got = 0;
+	ssize_t n;
+
+	memset(big, 'x', BIG);
+	say(w, w->guest, GET);
+	(void)snprintf(head, sizeof(head),
+		       "HTTP/1.1 200 OK\r\nContent-Length: %u\r\n\r\n", BIG);
+	say(w, w->server, head);
+	for (int i = 0; i < 100000 && got < BIG + strlen(head); i++) {
+		n = send(w->server, big + sent, BIG - sent, MSG_NOSIGNAL);
+		sent += n > 0 ? (size_t)n : 0;
+		run(w);
+		/* It has all been said: hang up, while much waits. */
+		if (sent == BIG && w->server >= 0)
+			(void)close(take_fd(&w->server));
+		n = recv(w->guest, buf, sizeof(buf), 0);
+		got += n > 0 ? (size_t)n : 0;
+	}
+	ck_assert_uint_eq(got, BIG + strlen(head));
+	run(w);
+	check_end(w->guest);
+	free(big);
+	end(w);
+}
+END_TEST
+
+START_TEST(a_server_that_is_not_there_is_told)
+{
+	struct world *w = world();
+	struct sockaddr_in a = { .sin_family = AF_INET,
+				 .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t len = sizeof(a);
+	char buf[1000];
+	int bound, fd;
+
+	/* A port that nobody listens on. */
+	bound = socket(AF_INET, SOCK_STREAM, 0);
+	ck_assert_int_eq(bind(bound, (struct sockaddr *)&a, sizeof(a)), 0);
+	ck_assert_int_eq(getsockname(bound, (struct sockaddr *)&a, &len), 0);
+	fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+	(void)connect(fd, (struct sockaddr *)&a, sizeof(a));
+	carrier_stop(w->c);
+	(void)close(w->guest);
+	start(w, fd);
+	run(w);
+	say(w, w->guest, GET);
+	ck_assert_int_eq(
+		strncmp(hear(w->guest, buf, sizeof(buf)), "HTTP/1.1 502", 12),
+		0);
+	(void)close(bound);
+	end(w);
+}
+END_TEST
+
+CHECK_MAIN("net_carrier", a_request_goes_and_its_answer_comes,
+	   a_refusal_is_read_to_its_end, who_stays_after_the_end_is_left,
+	   much_goes_through_to_one_who_is_slow,
+	   a_server_that_is_not_there_is_told)
