@@ -75,6 +75,22 @@ START_TEST(a_credential_is_put_in)
 }
 END_TEST
 
+START_TEST(a_name_with_another_hyphen_is_the_same)
+{
+	struct icpt_kit *k = https("{\"intercept\":\"a.org\",\"inject\":["
+				   "{\"set\":{\"X-Api-Key\":\"k\"},"
+				   "\"remove\":[\"A_b\"]}]}");
+
+	guest(k, "GET / HTTP/1.1\r\nHost: a.org\r\nx_api-KEY: guess\r\n"
+		 "a-B: c\r\nX-Api-Key2: d\r\nX-Api: e\r\n\r\n");
+	ck_assert_str_eq(k->server_got,
+			 "GET / HTTP/1.1\r\nHost: a.org\r\n"
+			 "X-Api-Key2: d\r\nX-Api: e\r\nX-Api-Key: k\r\n"
+			 "Connection: keep-alive\r\n\r\n");
+	icpt_kit_free(k);
+}
+END_TEST
+
 START_TEST(a_credential_is_for_its_path_alone)
 {
 	struct icpt_kit *k = https(RULES);
@@ -611,6 +627,7 @@ START_TEST(an_answer_that_is_none_is_told)
 END_TEST
 
 CHECK_MAIN("net_icpt", a_credential_is_put_in,
+	   a_name_with_another_hyphen_is_the_same,
 	   a_credential_is_for_its_path_alone,
 	   a_credential_is_not_for_plain_http,
 	   a_request_that_can_be_read_in_two_ways_is_refused,

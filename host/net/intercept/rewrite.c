@@ -120,13 +120,29 @@ static bool is_dropped(const char *name)
 	return false;
 }
 
+/*
+ * Servers of the CGI kind have one variable for X-Key and X_Key: a guest's own
+ * must not be read instead of ours.
+ */
+static bool is_same(const char *a, const char *b)
+{
+	for (; *a && *b; a++, b++) {
+		bool line_a = *a == '-' || *a == '_';
+		bool line_b = *b == '-' || *b == '_';
+
+		if (line_a != line_b || (!line_a && strncasecmp(a, b, 1) != 0))
+			return false;
+	}
+	return *a == *b;
+}
+
 static bool is_changed(const struct inject *in, const char *name)
 {
 	for (size_t i = 0; in && i < in->n_set; i++)
-		if (strcasecmp(in->set[i].name, name) == 0)
+		if (is_same(in->set[i].name, name))
 			return true;
 	for (size_t i = 0; in && i < in->n_remove; i++)
-		if (strcasecmp(in->remove[i], name) == 0)
+		if (is_same(in->remove[i], name))
 			return true;
 	return false;
 }
