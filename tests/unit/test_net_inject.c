@@ -268,9 +268,13 @@ START_TEST(an_interception_is_judged_like_a_name)
 			      "%zu: %d by %d", i, (int)v.how, v.rule);
 	}
 	ck_assert(policy_may_resolve(p, "a.org", NULL));
+	ck_assert(policy_intercepts(p));
 	ck_assert_str_eq(policy_rule_text(p, 0, text, sizeof(text)),
 			 "intercept a.org tcp 80,443");
 	pins_free(pins);
+	policy_unref(p);
+	p = net_kit_policy("{\"allow\":\"a.org\"},{\"deny\":\"b.org\"}");
+	ck_assert(!policy_intercepts(p));
 	policy_unref(p);
 }
 END_TEST

@@ -80,6 +80,9 @@ void policy_unref(struct policy *p);
 /** policy_n_rules() - How many rules there are */
 size_t policy_n_rules(const struct policy *p);
 
+/** policy_intercepts() - Whether any rule does, so that a CA is needed */
+bool policy_intercepts(const struct policy *p);
+
 /**
  * policy_rule_text() - A rule for people: "allow api.example.org tcp 443"
  * @i:		Below policy_n_rules()

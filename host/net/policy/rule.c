@@ -61,6 +61,14 @@ bool rule_has_addr(const struct rule *r, const struct pins *pins,
 	return r->kind == RULE_RANGE && range_has(r, a);
 }
 
+bool policy_intercepts(const struct policy *p)
+{
+	for (size_t i = 0; i < p->n; i++)
+		if (p->rule[i].act == RULE_INTERCEPT)
+			return true;
+	return false;
+}
+
 /* ---- For people ---- */
 
 static void put(char *buf, size_t cap, size_t *at, const char *sep,
