@@ -54,6 +54,8 @@ static const struct opt set_opts[] = {
 	  "HOST[:PORT]", "let the VM connect there" },
 	{ "deny", 0, OPT_NAMED, offsetof(struct set_opts, rules), "HOST[:PORT]",
 	  "do not, whatever a later rule says" },
+	{ "inject", 0, OPT_NAMED, offsetof(struct set_opts, rules), "RULE",
+	  "'HOST[/PATH] HEADER=VALUE': put it into requests to HOST" },
 	{ "cut", 0, OPT_FLAG, offsetof(struct set_opts, cut), NULL,
 	  "end connections that are not allowed any more" },
 	CLI_COMMON_OPTS('h'),
@@ -71,7 +73,7 @@ static int set(struct cli *c, const char *name, const struct set_opts *o,
 		policy = "{\"rules\":[{\"allow\":\"internet\"}]}";
 	if (!policy)
 		return cli_usage(c, "net set wants --net internet, --net FILE, "
-				    "--allow or --deny");
+				    "--allow, --deny or --inject");
 	r = cli_open(c);
 	if (r != 0)
 		return r;

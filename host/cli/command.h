@@ -101,6 +101,9 @@ struct command_opts {
 	  "let the VM connect there: a name, a glob, an address or a range" }, \
 	{ "deny", 0, OPT_NAMED, COMMAND_OFF(net_rules), "HOST[:PORT]", \
 	  "do not, whatever a later --allow or --net internet says" }, \
+	{ "inject", 0, OPT_NAMED, COMMAND_OFF(net_rules), "RULE", \
+	  "'HOST[/PATH] HEADER=VALUE': put it into requests to HOST; " \
+	  "${env:NAME} in VALUE stays on this side" }, \
 	{ "publish", 'p', OPT_LIST, COMMAND_OFF(publish), "PORTS", \
 	  "[HOST:]PORT:GUEST_PORT: see hutch forward" }, \
 	{ "idle-timeout", 0, OPT_STR, COMMAND_OFF(idle_timeout), "TIME", \

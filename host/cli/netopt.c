@@ -12,6 +12,7 @@
 
 #define HOST_MAX 256
 #define WHAT_MAX 16
+#define INJECT   "inject"
 
 static int no_memory(struct hutch_err *e)
 {
@@ -62,6 +63,16 @@ static int split(const char *what, const char *word, struct target *ret,
 	return 0;
 }
 
+static void put_target(struct jsonw *j, const char *act, const struct target *t)
+{
+	jsonw_str(j, act, t->host);
+	if (!t->port)
+		return;
+	jsonw_array(j, "ports");
+	jsonw_str(j, NULL, t->port);
+	jsonw_array_end(j);
+}
+
 static int put_rule(struct jsonw *j, const char *act, const char *word,
 		    struct hutch_err *e)
 {
@@ -74,14 +85,108 @@ static int put_rule(struct jsonw *j, const char *act, const char *word,
 	if (r < 0)
 		return r;
 	jsonw_object(j, NULL);
-	jsonw_str(j, act, t.host);
-	if (t.port) {
-		jsonw_array(j, "ports");
-		jsonw_str(j, NULL, t.port);
-		jsonw_array_end(j);
-	}
+	put_target(j, act, &t);
 	jsonw_object_end(j);
 	return 0;
+}
+
+/* ---- HOST[:PORT][/PATH] HEADER=VALUE ---- */
+
+/**
+ * struct injection - What --inject says
+ * @head:	HOST[:PORT]
+ * @path:	From its '/' on; "" for all
+ */
+struct injection {
+	char head[HOST_MAX];
+	char path[HOST_MAX];
+	char header[HOST_MAX];
+	const char *value;
+};
+
+static int take_part(char ret[HOST_MAX], const char *s, size_t len)
+{
+	if (len >= HOST_MAX)
+		return -EINVAL;
+	memcpy(ret, s, len);
+	ret[len] = '\0';
+	return 0;
+}
+
+static int read_injection(const char *word, struct injection *ret,
+			  struct hutch_err *e)
+{
+	size_t where = strcspn(word, " "), head = strcspn(word, "/ ");
+	const char *header = word + where + strspn(word + where, " ");
+	const char *value = strchr(header, '=');
+
+	if (head == 0 || !value || value == header ||
+	    take_part(ret->head, word, head) < 0 ||
+	    take_part(ret->path, word + head, where - head) < 0 ||
+	    take_part(ret->header, header, (size_t)(value - header)) < 0)
+		return value_refuse(e, "--inject", word,
+				    "is not written as 'HOST[/PATH] "
+				    "HEADER=VALUE'");
+	ret->value = value + 1;
+	return 0;
+}
+
+/* Rules of one host are one rule: of two the second would never be looked at. */
+static int put_injections(struct jsonw *j, const struct opt_list *rules,
+			  size_t first, const char *head, struct hutch_err *e)
+{
+	struct injection in;
+	int r = 0;
+
+	jsonw_array(j, "inject");
+	for (size_t i = first; r == 0 && i + 1 < rules->n; i += 2) {
+		if (strcmp(rules->v[i], INJECT) != 0)
+			continue;
+		r = read_injection(rules->v[i + 1], &in, e);
+		if (r < 0 || strcmp(in.head, head) != 0)
+			continue;
+		jsonw_object(j, NULL);
+		if (*in.path)
+			jsonw_str(j, "path", in.path);
+		jsonw_object(j, "set");
+		jsonw_str(j, in.header, in.value);
+		jsonw_object_end(j);
+		jsonw_object_end(j);
+	}
+	jsonw_array_end(j);
+	return r;
+}
+
+static bool is_told(const struct opt_list *rules, size_t end, const char *head)
+{
+	struct injection in;
+	struct hutch_err ignored;
+
+	for (size_t i = 0; i < end; i += 2)
+		if (strcmp(rules->v[i], INJECT) == 0 &&
+		    read_injection(rules->v[i + 1], &in, &ignored) == 0 &&
+		    strcmp(in.head, head) == 0)
+			return true;
+	return false;
+}
+
+static int put_intercept(struct jsonw *j, const struct opt_list *rules,
+			 size_t i, struct hutch_err *e)
+{
+	struct injection in;
+	struct target t;
+	int r = read_injection(rules->v[i + 1], &in, e);
+
+	if (r < 0 || is_told(rules, i, in.head))
+		return r;
+	r = split("--inject", in.head, &t, e);
+	if (r < 0)
+		return r;
+	jsonw_object(j, NULL);
+	put_target(j, "intercept", &t);
+	r = put_injections(j, rules, i, in.head, e);
+	jsonw_object_end(j);
+	return r;
 }
 
 static int put_rules(FILE *out, const struct opt_list *rules, bool internet,
@@ -93,7 +198,9 @@ static int put_rules(FILE *out, const struct opt_list *rules, bool internet,
 	jsonw_object(&j, NULL);
 	jsonw_array(&j, "rules");
 	for (size_t i = 0; r == 0 && i + 1 < rules->n; i += 2)
-		r = put_rule(&j, rules->v[i], rules->v[i + 1], e);
+		r = strcmp(rules->v[i], INJECT) == 0
+			    ? put_intercept(&j, rules, i, e)
+			    : put_rule(&j, rules->v[i], rules->v[i + 1], e);
 	if (internet) {
 		jsonw_object(&j, NULL);
 		jsonw_str(&j, "allow", "internet");
@@ -183,8 +290,8 @@ static int use_file(const char *net, size_t len, const struct opt_list *rules,
 		return no_memory(e);
 	if (rules->n)
 		return value_refuse(e, "--net", path,
-				    "has rules of its own: write what --allow "
-				    "and --deny say into it");
+				    "has rules of its own: write what --allow, "
+				    "--deny and --inject say into it");
 	r = read_file(path, &ret->policy, e);
 	return r < 0 ? r : set_words(ret, net + len, e);
 }
@@ -204,9 +311,10 @@ int netopt_parse(const char *net, const struct opt_list *rules,
 	if (rules->n == 0)
 		return 0;
 	if (net && !internet)
-		return value_refuse(e, "--net", net,
-				    "has no rules: --allow and --deny are for "
-				    "internet, or alone");
+		return value_refuse(
+			e, "--net", net,
+			"has no rules: --allow, --deny and --inject "
+			"are for internet, or alone");
 	r = make_rules(ret, rules, internet, e);
 	return r < 0 ? r : set_words(ret, mode + len, e);
 }

@@ -13,9 +13,11 @@
 #include "host/net/policy/pins.h"
 #include "tests/fuzz/fuzz.h"
 
-#define RULES                                                                \
-	"{\"rules\":[{\"intercept\":\"a.org\",\"inject\":[{\"path\":\"/v1/"  \
-	"\",\"plain\":true,\"set\":{\"X-Key\":\"K3Y\"},\"remove\":[\"Cookie" \
+#define KEY "K3Y"
+#define RULES                                                               \
+	"{\"rules\":[{\"intercept\":\"a.org\",\"inject\":[{\"path\":\"/v1/" \
+	"\",\"plain\":true,\"set\":{\"X-Key\":\"" KEY                       \
+	"\"},\"remove\":[\"Cookie"                                          \
 	"\"]}]}]}"
 #define CAP 65536u
 
@@ -26,7 +28,7 @@ static void check_request(const char *b)
 	bug_on(!line || !sp || sp > line);
 	bug_on(strncmp(line, "\r\nHost: a.org\r\n", 15) != 0);
 	if (strncmp(sp, " /v1/", 5) != 0)
-		bug_on(strstr(b, "\r\nX-Key: K3Y\r\n") != NULL);
+		bug_on(strstr(b, KEY) != NULL);
 }
 
 static void look(const void *p, size_t n)
@@ -87,7 +89,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	struct icpt *s = NULL;
 	struct pins *pins = pins_new();
 
-	if (len > CAP) {
+	/* A guest that knows the credential may say it. */
+	if (len > CAP || memmem(data, len, KEY, strlen(KEY))) {
 		pins_free(pins);
 		return 0;
 	}

@@ -90,6 +90,29 @@ START_TEST(colons_of_an_address_are_its_own)
 }
 END_TEST
 
+START_TEST(injections_into_one_host_are_one_rule)
+{
+	expect("internet",
+	       RULES("inject",
+		     "api.example.org/v1 Authorization=Bearer ${env:T}", "deny",
+		     "b", "inject", "api.example.org  X=a=b", "inject",
+		     "other.example.org:8443/x Y="),
+	       "policy",
+	       "{\"rules\": [{\"intercept\": \"api.example.org\", "
+	       "\"inject\": [{\"path\": \"/v1\", \"set\": "
+	       "{\"Authorization\": \"Bearer ${env:T}\"}}, "
+	       "{\"set\": {\"X\": \"a=b\"}}]}, {\"deny\": \"b\"}, "
+	       "{\"intercept\": \"other.example.org\", \"ports\": [\"8443\"], "
+	       "\"inject\": [{\"path\": \"/x\", \"set\": {\"Y\": \"\"}}]}, "
+	       "{\"allow\": \"internet\"}]}");
+	expect_bad(NULL, RULES("inject", "a.example.org"), "--inject: 'a.exam");
+	expect_bad(NULL, RULES("inject", "a.example.org X"), "HEADER=VALUE");
+	expect_bad(NULL, RULES("inject", "/v1 X=y"), "HEADER=VALUE");
+	expect_bad(NULL, RULES("inject", "a =y"), "HEADER=VALUE");
+	expect_bad(NULL, RULES("inject", "a X=y", "inject", "b"), "'b' is not");
+}
+END_TEST
+
 START_TEST(what_cannot_be_meant_is_refused)
 {
 	static char long_name[400];
@@ -144,4 +167,5 @@ END_TEST
 
 CHECK_MAIN("cli_net", what_has_no_rules_passes_as_it_is,
 	   rules_stay_in_their_order, colons_of_an_address_are_its_own,
+	   injections_into_one_host_are_one_rule,
 	   what_cannot_be_meant_is_refused, policy_comes_from_a_file)
