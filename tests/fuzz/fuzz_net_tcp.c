@@ -85,7 +85,7 @@ static void hear(struct world *w)
 			continue;
 		i = (be16_get(h->dport) - 1u) % CONNS;
 		w->t[i].ack = be32_get(h->seq) +
-			      (uint32_t)(len - 34 - (h->off >> 4) * 4u) +
+			      (uint32_t)(len - 34 - (size_t)(h->off >> 4) * 4) +
 			      !!(h->flags & (TCP_SYN | TCP_FIN));
 	}
 }

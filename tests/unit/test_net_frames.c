@@ -271,17 +271,17 @@ START_TEST(other_sources_of_ip6_are_dropped)
 	static const uint8_t echo[] = { ICMP6_ECHO, 0, 0, 0, 0, 1, 0, 1 };
 	const struct net_addr link_local = { { 0xfe, 0x80, [15] = 9 } };
 	const struct {
-		uint8_t proto;
 		const uint8_t *l4;
 		const struct net_addr *src;
 		const struct net_addr *dst;
+		uint8_t proto;
 		bool spoofed;
 	} cases[] = {
-		{ IP_UDP, udp, &outside6, &outside6, true },
-		{ IP_UDP, udp, &link_local, &outside6, true },
-		{ IP_ICMP6, echo, &link_local, &outside6, true },
-		{ IP_ICMP6, echo, &outside6, &ends_gateway6, true },
-		{ IP_ICMP6, echo, &link_local, &ends_local6, false },
+		{ udp, &outside6, &outside6, IP_UDP, true },
+		{ udp, &link_local, &outside6, IP_UDP, true },
+		{ echo, &link_local, &outside6, IP_ICMP6, true },
+		{ echo, &outside6, &ends_gateway6, IP_ICMP6, true },
+		{ echo, &link_local, &ends_local6, IP_ICMP6, false },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {

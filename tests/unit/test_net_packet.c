@@ -118,7 +118,7 @@ START_TEST(ip4_that_lies_is_refused)
 			packet(false, IP_UDP, "12345678", 8, &len);
 
 		ip[bad[i].at] = bad[i].value;
-		if ((ip[0] & 15u) * 4 <= len)
+		if ((size_t)(ip[0] & 15u) * 4 <= len)
 			fix(ip);
 		ck_assert_msg(parse4(ip, bad[i].len, &p) == -EBADMSG,
 			      "case %zu", i);
@@ -245,15 +245,15 @@ START_TEST(ip6_extension_headers_without_end_are_refused)
 	for (size_t i = 0; i < sizeof(l4); i += 8)
 		l4[i] = IP_DSTOPTS;
 	/* One fewer is allowed: it is the number that is refused. */
-	l4[(IP6_EXT_MAX - 2) * 8] = IP_UDP;
+	l4[(size_t)(IP6_EXT_MAX - 2) * 8] = IP_UDP;
 	{
 		auto_free uint8_t *ip =
 			packet(true, IP_DSTOPTS, l4, sizeof(l4), &len);
 
 		ck_assert_int_eq(packet_ip6(ip, len, &p), 0);
 	}
-	l4[(IP6_EXT_MAX - 2) * 8] = IP_DSTOPTS;
-	l4[IP6_EXT_MAX * 8] = IP_UDP;
+	l4[(size_t)(IP6_EXT_MAX - 2) * 8] = IP_DSTOPTS;
+	l4[(size_t)IP6_EXT_MAX * 8] = IP_UDP;
 	{
 		auto_free uint8_t *ip =
 			packet(true, IP_DSTOPTS, l4, sizeof(l4), &len);
