@@ -18,9 +18,9 @@ static void answer(int fd, json_t *answer)
 	json_decref(answer);
 }
 
-void control_ok(int fd)
+void control_ok(int fd, const char *ca)
 {
-	answer(fd, json_pack("{s:b}", "ok", 1));
+	answer(fd, json_pack("{s:b, s:s*}", "ok", 1, "ca", ca));
 }
 
 void control_error(int fd, const struct err *e)
@@ -141,6 +141,7 @@ static void show(struct control *c)
 static int obey(struct control *c, const char *text, size_t len, struct err *e)
 {
 	struct config_request q = { 0 };
+	const char *ca;
 	int r = config_request(text, len, &q, e);
 
 	if (r < 0)
@@ -149,14 +150,16 @@ static int obey(struct control *c, const char *text, size_t len, struct err *e)
 		show(c);
 		return 0;
 	}
-	r = guard_replace(c->guard, q.policy);
+	r = intercepts_prepare(c->intercepts, q.policy, &ca, e);
+	if (r == 0 && guard_replace(c->guard, q.policy) < 0)
+		r = err_set(e, -ENOMEM, "out of memory");
 	if (r < 0) {
 		policy_unref(q.policy);
-		return err_set(e, r, "out of memory");
+		return r;
 	}
 	if (q.all)
 		net_judge_all(c->net);
-	control_ok(c->fd);
+	control_ok(c->fd, ca);
 	return 0;
 }
 

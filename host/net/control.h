@@ -10,6 +10,7 @@
 #include "common/loop.h"
 #include "host/net/config.h"
 #include "host/net/guard.h"
+#include "host/net/intercepts.h"
 #include "host/net/net.h"
 
 #define CONTROL_SHOWN_MAX 200u /* flows that "show" lists */
@@ -20,6 +21,7 @@ struct control {
 	struct loop *loop;
 	struct net *net;
 	struct guard *guard;
+	struct intercepts *intercepts;
 	int fd;
 };
 
@@ -30,8 +32,8 @@ struct control {
  */
 MUST_CHECK int control_first(int fd, struct config *ret, struct err *e);
 
-/** control_ok() - Answer that all is well */
-void control_ok(int fd);
+/** control_ok() - Answer that all is well. @ca: PEM for the guest, or NULL */
+void control_ok(int fd, const char *ca);
 
 /** control_error() - Answer with a sentence */
 void control_error(int fd, const struct err *e);

@@ -62,6 +62,7 @@ enum flow_seen {
  * @settle:	In the list of those who want to be settled, or not
  * @io:		Of @fd, which is the flow's; -1 if it has none (yet)
  * @name:	By which it was judged; NULL: by its address alone
+ * @ends_here:	The other end of @fd is in this process
  * @seen:	What is known of the first bytes, of TCP
  * @rule:	By which it was allowed, -1 if by none
  * @dead:	Ended; its memory goes at the end of the batch
@@ -81,6 +82,7 @@ struct flow {
 	char *name;
 	enum flow_seen seen;
 	int rule;
+	bool ends_here;
 	bool dead;
 };
 

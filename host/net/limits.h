@@ -13,14 +13,15 @@
 
 /* Flows of each kind. One too many TCP is refused; of the others, and of TCP
  * that is not open yet, the oldest goes. */
-#define NET_TCP_MAX  4096u
-#define NET_HALF_MAX 256u /* of them: SYN seen, not open on both sides */
-#define NET_UDP_MAX  1024u
-#define NET_PING_MAX 64u
-#define NET_LOOK_MAX 128u /* of them: bytes held until they were judged */
+#define NET_TCP_MAX       4096u
+#define NET_HALF_MAX      256u /* of them: SYN seen, not open on both sides */
+#define NET_UDP_MAX       1024u
+#define NET_PING_MAX      64u
+#define NET_LOOK_MAX      128u /* of them: bytes held until they were judged */
+#define NET_INTERCEPT_MAX 256u /* and of them: three descriptors each */
 
 /* Descriptors: a socket for each flow, and the few that are always open. */
-#define NET_FDS_OTHER 256u /* DNS has up to 160 */
+#define NET_FDS_OTHER (256u + 2u * NET_INTERCEPT_MAX) /* DNS has up to 160 */
 #define NET_FDS_MAX   (NET_TCP_MAX + NET_UDP_MAX + NET_PING_MAX + NET_FDS_OTHER)
 
 /* The link. */

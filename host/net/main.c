@@ -13,7 +13,7 @@
  *		first, once; the guest has no network before
  *	keeper:	{"policy": {...}, "apply": "new"|"all"}	any time
  *	keeper:	{"show": true}				any time
- *	answer:	{"ok": true, ...} or {"error": "sentence"}, one for each, in
+ *	answer:	{"ok": true, "ca": "PEM" if a rule intercepts, ...} or {"error": "sentence"}, one for each, in
  *		order; after an error to the first message hutch-net ends
  *	event:	{"event": "net-denied", ...}, between answers
  *
@@ -50,6 +50,7 @@ struct program {
 	struct control control;
 	struct hostaddr hostaddr;
 	struct relay relay;
+	struct intercepts intercepts;
 	int result;
 };
 
@@ -102,6 +103,14 @@ static void local_changed(struct hostaddr *h, int r)
 	guard_local(&p->guard, r < 0 ? NULL : h->addr, h->n);
 }
 
+static int intercept(void *arg, const struct attempt *a,
+		     const struct verdict *v, int fd, int up_fd)
+{
+	struct program *p = arg;
+
+	return intercepts_take(&p->intercepts, a, v, fd, up_fd);
+}
+
 static int serve(struct program *p, const struct config *c, unsigned int fds,
 		 struct err *e)
 {
@@ -112,11 +121,13 @@ static int serve(struct program *p, const struct config *c, unsigned int fds,
 				   : fds / 2,
 		.judge = judge,
 		.denied = denied,
+		.intercept = intercept,
 		.over = over,
 		.dns = dns,
 		.dns_stream = dns_stream,
 		.arg = p,
 	};
+	const char *ca = NULL;
 	int r = net_open(&p->net, &p->loop, FD_LINK, &cfg, e);
 
 	if (r < 0)
@@ -127,14 +138,20 @@ static int serve(struct program *p, const struct config *c, unsigned int fds,
 	p->control = (struct control){ .loop = &p->loop,
 				       .net = &p->net,
 				       .guard = &p->guard,
+				       .intercepts = &p->intercepts,
 				       .fd = FD_CONTROL };
-	r = hostaddr_watch(&p->hostaddr, &p->loop, local_changed, e);
+	p->intercepts.loop = &p->loop;
+	p->intercepts.guard = &p->guard;
+	p->intercepts.denials = &p->denials;
+	r = intercepts_prepare(&p->intercepts, p->guard.policy, &ca, e);
+	r = r < 0 ? r
+		  : hostaddr_watch(&p->hostaddr, &p->loop, local_changed, e);
 	if (r < 0)
 		return r;
 	r = control_watch(&p->control);
 	if (r < 0)
 		return err_set(e, r, "the control socket: %s", strerror(-r));
-	control_ok(FD_CONTROL);
+	control_ok(FD_CONTROL, ca);
 	r = loop_run(&p->loop);
 	if (r < 0)
 		return err_set(e, r, "event loop: %s", strerror(-r));
@@ -153,6 +170,7 @@ static int run(struct program *p, struct err *e)
 	if (close_range(FD_FIRST, ~0u, 0) < 0)
 		return err_set(e, -errno, "close_range: %s", strerror(errno));
 	config_seed();
+	intercepts_init(&p->intercepts);
 	r = hostaddr_open(&p->hostaddr, e);
 	r = r < 0 ? r : loop_init(&p->loop, e);
 	r = r < 0 ? r : jail_enter(e);
@@ -172,6 +190,7 @@ static int run(struct program *p, struct err *e)
 
 static void done(struct program *p)
 {
+	intercepts_done(&p->intercepts);
 	relay_done(&p->relay);
 	net_close(&p->net);
 	hostaddr_close(&p->hostaddr);

@@ -60,6 +60,9 @@ static void judge_again(struct net *n, struct flow *f)
 	if (ends_is_gateway(&f->key.peer))
 		return;
 	v = net_judge(n, &a);
+	/* Who ends it here does so by the policy that was. */
+	if (f->ends_here)
+		v.how = JUDGE_DENY;
 	if (v.how == JUDGE_LOOK && f->ops->may_look(f))
 		return;
 	if (v.how != JUDGE_ALLOW || flow_judged(f, &v) < 0)

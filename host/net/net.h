@@ -34,8 +34,10 @@
  * @judge:	Asked about each new flow to somebody outside
  * @denied:	It was denied; for counting and telling
  * @intercept:	Of a flow with JUDGE_INTERCEPT: take @fd, one end of a stream
- *		socket, on which you are the peer, and 0; or -errno. May be NULL:
- *		such flows are denied
+ *		socket, on which you are the peer, and @up_fd, which is connected
+ *		to whom the guest wanted (-1: it was not tried yet), and 0; or
+ *		-errno. What the guest has sent is still to come on @fd; it is TLS
+ *		unless @a->plain. May be NULL: such flows are denied
  * @dns:		A datagram of @len bytes for the gateway's port 53, to be
  *		answered by udp_to_guest(). May be NULL: nobody listens there
  * @dns_stream:	The same of TCP: take @fd, as of @intercept
@@ -50,7 +52,7 @@ struct net_config {
 	void (*denied)(void *arg, const struct attempt *a,
 		       const struct verdict *v);
 	int (*intercept)(void *arg, const struct attempt *a,
-			 const struct verdict *v, int fd);
+			 const struct verdict *v, int fd, int up_fd);
 	void (*dns)(void *arg, const struct flow_key *key, const void *msg,
 		    size_t len);
 	int (*dns_stream)(void *arg, int fd);

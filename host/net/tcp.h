@@ -37,6 +37,9 @@
 #include "host/net/net.h"
 #include "host/net/out.h"
 
+/* Edges: data that was sent and not acknowledged is no news. */
+#define TCP_WATCH (EPOLLIN | EPOLLRDHUP | EPOLLET)
+
 enum tcp_state {
 	TCP_CONNECTING, /* the host's socket is being connected */
 	TCP_ANSWERED,   /* SYN and ACK are sent, the guest's ACK is awaited */

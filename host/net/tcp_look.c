@@ -2,6 +2,7 @@
 /* host/net/tcp_look.c - bytes that are judged before they go out: see tcp.h */
 #include <errno.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "host/net/limits.h"
 #include "host/net/policy/clienthello.h"
@@ -59,19 +60,67 @@ static int deny(struct tcp *c, const char *sni, const char *why)
 	return -EACCES;
 }
 
+/* The socket goes to who intercepts, a stream to them comes in its place. */
+static int give_away(struct tcp *c, const struct attempt *a,
+		     const struct verdict *v)
+{
+	struct net *n = c->f.net;
+	int sv[2], up = c->f.fd, r;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0,
+		       sv) < 0)
+		return -errno;
+	loop_del(&c->f.io);
+	r = n->cfg.intercept(n->cfg.arg, a, v, sv[1], up);
+	if (r < 0) {
+		(void)close(sv[0]);
+		(void)close(sv[1]);
+		return r;
+	}
+	c->f.fd = -1;
+	c->f.ends_here = true;
+	c->is_tcp = false;
+	c->peek_at = UINT32_MAX;
+	c->room = 0;
+	c->room_low = 0;
+	c->rdhup = false;
+	c->want_out = false;
+	c->more = true;
+	r = flow_watch(&c->f, sv[0], TCP_WATCH);
+	if (r < 0)
+		(void)close(sv[0]);
+	return r;
+}
+
+static int intercept(struct tcp *c, const struct attempt *a,
+		     const struct verdict *v)
+{
+	/* What it said went to the guest as it was, and has a number. */
+	if (c->snd_max != c->base)
+		return deny(c, a->sni,
+			    "the server spoke first, and is to be "
+			    "intercepted");
+	if (give_away(c, a, v) < 0)
+		return deny(c, a->sni,
+			    "it is to be intercepted, and cannot be");
+	return 0;
+}
+
 /* The verdict that counts. Return: 0 or -EACCES */
 static int judge(struct tcp *c, const char *sni, bool plain)
 {
 	struct attempt a = flow_attempt(&c->f);
 	struct verdict v;
+	int r;
 
 	a.sni = sni;
 	a.plain = plain;
 	v = net_judge(c->f.net, &a);
-	if (v.how == JUDGE_INTERCEPT)
-		return deny(c, sni, "it cannot be intercepted any more");
-	if (v.how != JUDGE_ALLOW)
+	if (v.how != JUDGE_ALLOW && v.how != JUDGE_INTERCEPT)
 		return -EACCES;
+	r = v.how == JUDGE_INTERCEPT ? intercept(c, &a, &v) : 0;
+	if (r < 0)
+		return r;
 	c->f.seen = plain ? FLOW_PLAIN : FLOW_TLS;
 	if (!plain)
 		v.name = sni[0] ? sni : NULL;

@@ -9,8 +9,6 @@
 #include "host/net/sock.h"
 #include "host/net/tcp.h"
 
-#define WATCH (EPOLLIN | EPOLLRDHUP | EPOLLET)
-
 /*
  * RFC 6528: a clock, so that a port that is used again does not meet its past,
  * and a secret, so that nobody guesses.
@@ -145,7 +143,7 @@ static int stream_to_us(struct net *n, const struct flow_key *key,
 	if (ends_is_gateway(&key->peer))
 		r = n->cfg.dns_stream(n->cfg.arg, sv[1]);
 	else
-		r = n->cfg.intercept(n->cfg.arg, &a, v, sv[1]);
+		r = n->cfg.intercept(n->cfg.arg, &a, v, sv[1], -1);
 	if (r < 0) {
 		(void)close(sv[0]);
 		(void)close(sv[1]);
@@ -177,8 +175,9 @@ static int start(struct net *n, const struct flow_key *key,
 		return -ENOMEM;
 	c->must_look = v->how == JUDGE_LOOK;
 	c->is_tcp = v->how != JUDGE_INTERCEPT;
+	c->f.ends_here = !c->is_tcp;
 	r = flow_judged(&c->f, v);
-	r = r < 0 ? r : flow_watch(&c->f, fd, WATCH | EPOLLOUT);
+	r = r < 0 ? r : flow_watch(&c->f, fd, TCP_WATCH | EPOLLOUT);
 	if (r < 0)
 		tcp_close(c);
 	else if (c->is_tcp)
@@ -248,7 +247,7 @@ void tcp_connected(struct tcp *c)
 		return;
 	}
 	c->state = TCP_ANSWERED;
-	loop_mod(&c->f.io, WATCH);
+	loop_mod(&c->f.io, TCP_WATCH);
 	tcp_seg_send(c, TCP_SYN | TCP_ACK, c->snd_una);
 	c->snd_nxt = c->snd_una + 1;
 	c->snd_max = c->snd_nxt;

@@ -37,9 +37,12 @@ static int take_stream(struct link_kit *k, int fd)
 }
 
 static int intercept(void *arg, const struct attempt *a,
-		     const struct verdict *v, int fd)
+		     const struct verdict *v, int fd, int up_fd)
 {
 	bug_on(a->proto != NET_TCP || v->how != JUDGE_INTERCEPT);
+	/* It was looked at, and somebody real is there: no more of that. */
+	if (up_fd >= 0)
+		(void)close(up_fd);
 	return take_stream(arg, fd);
 }
 

@@ -122,7 +122,7 @@ class Internet:
     runs serve(), which starts threads.
     """
     ADDR4, ADDR6 = "93.184.215.14", "2606:2800:220::1"
-    OTHER4 = "93.184.215.15"
+    OTHER4, WEB4 = "93.184.215.15", "93.184.215.16"
 
     def __init__(self, serve):
         ours = open_tun("wan")
@@ -141,6 +141,7 @@ addr add 2606:2800:220::ff/64 dev wan nodad
 link set net mtu 65520 up
 addr add {self.ADDR4}/24 dev net
 addr add {self.OTHER4}/24 dev net
+addr add {self.WEB4}/24 dev net
 addr add {self.ADDR6}/64 dev net nodad
 """)
                 serve()
@@ -182,7 +183,8 @@ class Guest:
         theirs.close()
         if self.wire.stdout.readline() != b"ready\n":
             raise RuntimeError("tapwire did not come up")
-        in_netns(self.wire.pid, self.configure, mtu, families)
+        if families:
+            in_netns(self.wire.pid, self.configure, mtu, families)
 
     @staticmethod
     def configure(mtu, families):

@@ -623,14 +623,14 @@ static int listener(uint16_t *ret_port)
 	return fd;
 }
 
-/* A connection that is looked at; its other end is a real one. */
-static void open_looked_at(void)
+/* A connection whose other end is a real one. */
+static void open_real(enum judgment how)
 {
 	auto_fd int fd = -1;
 	const struct tcp_hdr *h;
 
 	set_up();
-	k.how = JUDGE_LOOK;
+	k.how = how;
 	t.peer = local4;
 	t.window = 65535;
 	fd = listener(&t.peer_port);
@@ -644,6 +644,11 @@ static void open_looked_at(void)
 	k.stream = accept4(fd, NULL, NULL, SOCK_CLOEXEC);
 	ck_assert_int_ge(k.stream, 0);
 	ck_assert_uint_eq(k.asked, 1);
+}
+
+static void open_looked_at(void)
+{
+	open_real(JUDGE_LOOK);
 }
 
 static const char hello_begin[] = "\x16\3\1\0\x05\1";
@@ -749,8 +754,7 @@ END_TEST
 
 START_TEST(a_new_policy_ends_what_it_denies)
 {
-	open_one();
-	k.how = JUDGE_ALLOW;
+	open_real(JUDGE_ALLOW);
 	net_judge_all(&k.net);
 	lk_run(&k);
 	ck_assert_ptr_nonnull(conn());
@@ -764,10 +768,72 @@ END_TEST
 
 START_TEST(what_nobody_looked_at_cannot_be_looked_at_later)
 {
-	open_one();
+	open_real(JUDGE_ALLOW);
 	k.how = JUDGE_LOOK;
 	net_judge_all(&k.net);
 	lk_run(&k);
+	ck_assert_ptr_null(conn());
+	lk_done(&k);
+}
+END_TEST
+
+START_TEST(what_is_being_looked_at_goes_on)
+{
+	open_looked_at();
+	net_judge_all(&k.net);
+	lk_run(&k);
+	ck_assert_ptr_nonnull(conn());
+	lk_done(&k);
+}
+END_TEST
+
+/* ---- Interception ---- */
+
+START_TEST(what_is_intercepted_gets_what_was_held)
+{
+	auto_fd int server = -1;
+	const uint8_t *data;
+	size_t len;
+
+	open_looked_at();
+	/* The server's end stays open, in its own variable. */
+	server = take_fd(&k.stream);
+	k.how = JUDGE_INTERCEPT;
+	say("GET / HTTP/1.1");
+	heard("GET / HTTP/1.1");
+	acked();
+	ck_assert(conn()->f.ends_here);
+	say("more");
+	heard("more");
+	acked();
+	ck_assert_int_eq(send(k.stream, "answer", 6, 0), 6);
+	ck_assert_ptr_nonnull(lk_answer(&k, &t, &data, &len));
+	ck_assert_uint_eq(len, 6);
+	ck_assert_mem_eq(data, "answer", 6);
+	lk_done(&k);
+}
+END_TEST
+
+START_TEST(a_server_that_has_spoken_is_not_intercepted)
+{
+	open_looked_at();
+	ck_assert_int_eq(send(k.stream, "220", 3, 0), 3);
+	while (!lk_answer(&k, &t, NULL, NULL))
+		ck_assert_int_ge(loop_step(&k.loop, 100), 0);
+	k.how = JUDGE_INTERCEPT;
+	say("EHLO");
+	ck_assert_uint_eq(k.denied, 1);
+	ck_assert_ptr_null(conn());
+	lk_done(&k);
+}
+END_TEST
+
+START_TEST(a_new_policy_ends_what_is_intercepted)
+{
+	open_one();
+	k.how = JUDGE_ALLOW;
+	net_judge_all(&k.net);
+	ck_assert(lk_answer(&k, &t, NULL, NULL)->flags & TCP_RST);
 	ck_assert_ptr_null(conn());
 	lk_done(&k);
 }
@@ -793,4 +859,7 @@ CHECK_MAIN(
 	what_cannot_be_read_is_denied, an_end_before_the_verdict_is_denied,
 	who_begins_and_does_not_go_on_is_reset,
 	a_server_that_speaks_first_is_heard, a_new_policy_ends_what_it_denies,
-	what_nobody_looked_at_cannot_be_looked_at_later)
+	what_nobody_looked_at_cannot_be_looked_at_later,
+	what_is_being_looked_at_goes_on, what_is_intercepted_gets_what_was_held,
+	a_server_that_has_spoken_is_not_intercepted,
+	a_new_policy_ends_what_is_intercepted)

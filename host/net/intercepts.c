@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* host/net/intercepts.c - see intercepts.h */
+#include <errno.h>
+#include <fcntl.h>
+#include <openssl/rand.h>
+#include <openssl/ssl.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/io.h"
+#include "host/net/intercepts.h"
+
+/** struct one - A connection that ends here, and what it is about */
+struct one {
+	struct list link;
+	struct intercepts *of;
+	struct carrier *carrier;
+	struct attempt attempt;
+	char name[NAME_CAP];
+	int rule;
+};
+
+static void read_bundle(struct intercepts *i)
+{
+	const char *const paths[] = { getenv("SSL_CERT_FILE"),
+				      "/etc/ssl/certs/ca-certificates.crt",
+				      "/etc/pki/tls/certs/ca-bundle.crt" };
+
+	for (size_t n = 0; n < ARRAY_LEN(paths) && !i->bundle; n++)
+		if (paths[n] &&
+		    io_read_file(AT_FDCWD, paths[n], INTERCEPTS_BUNDLE_MAX,
+				 &i->bundle, &i->bundle_len, NULL) == 0)
+			return;
+}
+
+void intercepts_init(struct intercepts *i)
+{
+	unsigned char byte;
+
+	memset(i, 0, sizeof(*i));
+	list_init(&i->all);
+	/* Its configuration and its source of chance are files, if asked. */
+	(void)OPENSSL_init_ssl(OPENSSL_INIT_NO_LOAD_CONFIG, NULL);
+	(void)RAND_bytes(&byte, 1);
+	/* And libc's idea of the time of day, for a date in a certificate. */
+	tzset();
+	read_bundle(i);
+}
+
+static void forget(struct one *o)
+{
+	list_del(&o->link);
+	o->of->n--;
+	free(o);
+}
+
+void intercepts_done(struct intercepts *i)
+{
+	if (!i->all.next)
+		return;
+	while (!list_empty(&i->all)) {
+		struct one *o = list_entry(i->all.next, struct one, link);
+
+		carrier_stop(o->carrier);
+		forget(o);
+	}
+	ca_free(i->ca);
+	trust_free(i->trust);
+	free(i->bundle);
+	memset(i, 0, sizeof(*i));
+}
+
+int intercepts_prepare(struct intercepts *i, const struct policy *p,
+		       const char **ret_ca, struct err *e)
+{
+	int r = 0;
+
+	*ret_ca = NULL;
+	if (!policy_intercepts(p))
+		return 0;
+	if (!i->bundle)
+		return err_set(e, -ENOENT,
+			       "there is no bundle of certificates to check "
+			       "servers by: install ca-certificates, or set "
+			       "SSL_CERT_FILE");
+	if (!i->trust)
+		r = trust_new(i->bundle, i->bundle_len, &i->trust, e);
+	if (r == 0 && !i->ca)
+		r = ca_new((int64_t)time(NULL), &i->ca, e);
+	if (r < 0)
+		return r;
+	*ret_ca = ca_pem(i->ca);
+	return 0;
+}
+
+/* Why it ended is a denial, if it was refused; that it ended is no news. */
+static void ended(void *arg, struct carrier *c, const char *why)
+{
+	struct one *o = arg;
+	const struct verdict v = { .rule = o->rule,
+				   .name = o->name,
+				   .why = why };
+
+	(void)c;
+	if (why)
+		denials_flow(o->of->denials, &o->attempt, &v);
+	forget(o);
+}
+
+static struct one *new_one(struct intercepts *i, const struct attempt *a,
+			   const struct verdict *v)
+{
+	struct one *o = calloc(1, sizeof(*o));
+
+	if (!o)
+		return NULL;
+	o->of = i;
+	o->rule = v->rule;
+	o->attempt = (struct attempt){ .proto = a->proto,
+				       .dst = a->dst,
+				       .port = a->port };
+	strncpy(o->name, v->name, sizeof(o->name) - 1);
+	list_add_tail(&i->all, &o->link);
+	i->n++;
+	return o;
+}
+
+int intercepts_take(struct intercepts *i, const struct attempt *a,
+		    const struct verdict *v, int fd, int up_fd)
+{
+	struct one *o;
+	int r;
+
+	if (up_fd < 0 || !v->name || !i->ca || i->n >= NET_INTERCEPT_MAX)
+		return -EACCES;
+	o = new_one(i, a, v);
+	if (!o)
+		return -ENOMEM;
+	r = carrier_start(
+		&(struct carrier_opts){
+			.loop = i->loop,
+			.icpt = { .policy = i->guard->policy,
+				  .pins = i->guard->pins,
+				  .rule = v->rule,
+				  .name = o->name,
+				  .dst = a->dst,
+				  .port = a->port,
+				  .tls = !a->plain,
+				  .ca = i->ca,
+				  .trust = i->trust,
+				  .now_ms =
+					  guard_dns_env(i->guard, NULL).now_ms,
+				  .now_s = (int64_t)time(NULL) },
+			.guest_fd = fd,
+			.up_fd = up_fd,
+			.ended = ended,
+			.arg = o,
+		},
+		&o->carrier, NULL);
+	if (r < 0)
+		forget(o);
+	return r;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * host/net/intercepts.h - the connections of a guest that end here
+ *
+ * A CA and the certificates that are believed are made when a policy first has
+ * a rule that needs them; the bundle of the latter is read before the jail.
+ */
+#ifndef HUTCH_HOST_NET_INTERCEPTS_H
+#define HUTCH_HOST_NET_INTERCEPTS_H
+
+#include "host/net/denials.h"
+#include "host/net/guard.h"
+#include "host/net/intercept/carrier.h"
+#include "host/net/limits.h"
+#include "host/net/net.h"
+
+#define INTERCEPTS_BUNDLE_MAX (8u << 20)
+
+/**
+ * struct intercepts - All of them
+ * @bundle:	Certificates as PEM, @bundle_len bytes; NULL: there are none
+ */
+struct intercepts {
+	struct loop *loop;
+	struct guard *guard;
+	struct denials *denials;
+	char *bundle;
+	size_t bundle_len;
+	struct ca *ca;
+	struct trust *trust;
+	struct list all;
+	unsigned int n;
+};
+
+/**
+ * intercepts_init() - Read the bundle, and have OpenSSL open what it wants to
+ *
+ * The bundle is SSL_CERT_FILE's, or the system's.
+ */
+void intercepts_init(struct intercepts *i);
+
+/** intercepts_done() - End all, wipe keys; zeroed is fine */
+void intercepts_done(struct intercepts *i);
+
+/**
+ * intercepts_prepare() - Make what a policy needs
+ * @ret_ca:	The certificate for the guest, PEM; NULL: no rule intercepts
+ *
+ * Return: 0 or -errno with a sentence
+ */
+MUST_CHECK int intercepts_prepare(struct intercepts *i, const struct policy *p,
+				  const char **ret_ca, struct err *e);
+
+/** intercepts_take() - As struct net_config says of intercept */
+MUST_CHECK int intercepts_take(struct intercepts *i, const struct attempt *a,
+			       const struct verdict *v, int fd, int up_fd);
+
+#endif
