@@ -121,6 +121,12 @@ _hutch() {
 			compopt -o filenames
 			mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 			;;
+		--net)
+			compopt -o filenames
+			mapfile -t COMPREPLY < <(compgen -W \
+				"$(_hutch_values "$prev")" -- "$cur"
+				compgen -f -X '!*.json' -- "$cur")
+			;;
 		--creds)
 			mapfile -t COMPREPLY < <(compgen -P env: -A variable \
 				-- "${cur#env:}")

@@ -70,9 +70,9 @@ static size_t gather(struct env *env, struct entry *v,
 		push(v, &n, tty ? "TERM=xterm" : "TERM=dumb");
 	if (!clear) {
 		push_name(env, v, &n, user);
-		for (unsigned int i = 0; trust_is_on(boot) && i < TRUST_ENV;
-		     i++)
-			push(v, &n, trust_env[i]);
+		for (unsigned int i = 0; i < TRUST_ENV; i++)
+			if (trust_env(boot, i))
+				push(v, &n, trust_env(boot, i));
 		for (uint32_t i = 0; i < boot->envc; i++)
 			push(v, &n, boot->env[i]);
 	}

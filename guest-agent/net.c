@@ -321,8 +321,8 @@ void net_set_up(struct boot *b)
 		return;
 	r = configure(m, &e);
 	/* Where no server is given, the image knows one or there is none. */
-	if (r == 0 && (m->n_dns || m->n_search))
-		r = write_resolv(m, &e);
+	if (r == 0 && (m->n_dns || m->n_search) && write_resolv(m, &e) < 0)
+		boot_problem(b, &e); /* on a full disk, say, one must get in */
 	if (r == 0 && trust_is_on(&b->msg))
 		r = trust_set_up(m->ca, &e);
 	if (r < 0)

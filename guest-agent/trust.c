@@ -11,11 +11,15 @@
 #include "common/io.h"
 #include "guest-agent/trust.h"
 
-const char *const trust_env[TRUST_ENV] = {
-	"SSL_CERT_FILE=" TRUST_BUNDLE,   "REQUESTS_CA_BUNDLE=" TRUST_BUNDLE,
-	"GIT_SSL_CAINFO=" TRUST_BUNDLE,  "CURL_CA_BUNDLE=" TRUST_BUNDLE,
-	"NODE_EXTRA_CA_CERTS=" TRUST_CA,
+/* The first is what adds to others. */
+static const char *const variables[TRUST_ENV] = {
+	"NODE_EXTRA_CA_CERTS=" TRUST_CA,    "SSL_CERT_FILE=" TRUST_BUNDLE,
+	"REQUESTS_CA_BUNDLE=" TRUST_BUNDLE, "GIT_SSL_CAINFO=" TRUST_BUNDLE,
+	"CURL_CA_BUNDLE=" TRUST_BUNDLE,
 };
+
+/* The bundle has what the image trusts, too. */
+static bool whole;
 
 /* Of Debian and Alpine, Fedora, OpenSUSE; the first that is there. */
 static const char *const bundles[] = {
@@ -34,6 +38,11 @@ static const char *const anchors[] = {
 bool trust_is_on(const struct msg_boot *m)
 {
 	return m->flags & WIRE_BOOT_NET && m->net.ca && *m->net.ca;
+}
+
+const char *trust_env(const struct msg_boot *m, unsigned int i)
+{
+	return trust_is_on(m) && (whole || i == 0) ? variables[i] : NULL;
 }
 
 /* In place of whatever has the name, a link too. */
@@ -105,10 +114,13 @@ int trust_write(const char *root, const char *ca, struct err *e)
 		if (put_below(root, anchors[i], ca, "", &ignored) < 0)
 			continue;
 	}
-	return r;
+	return r < 0 ? r : *own != '\0';
 }
 
 int trust_set_up(const char *ca, struct err *e)
 {
-	return trust_write("", ca, e);
+	int r = trust_write("", ca, e);
+
+	whole = r > 0;
+	return MIN(r, 0);
 }

@@ -22,7 +22,14 @@
 
 /* What the usual libraries go by, in the environment of each process. */
 #define TRUST_ENV 5u
-extern const char *const trust_env[TRUST_ENV];
+
+/**
+ * trust_env() - Variable @i, below TRUST_ENV; NULL: it is not to be set
+ *
+ * In an image that has no bundle, a bundle with one CA in it would stand in the
+ * way of one that is installed later: only what adds to others is set.
+ */
+const char *trust_env(const struct msg_boot *m, unsigned int i);
 
 /** trust_is_on() - Whether the boot message has a certificate */
 bool trust_is_on(const struct msg_boot *m);
@@ -33,6 +40,8 @@ MUST_CHECK int trust_set_up(const char *ca, struct err *e);
 /**
  * trust_write() - Those below a folder
  * @root:	"", or what stands before /etc, for a test
+ *
+ * Return: 1; 0 if the image has no bundle; or -errno with a sentence
  */
 MUST_CHECK int trust_write(const char *root, const char *ca, struct err *e);
 

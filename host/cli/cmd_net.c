@@ -71,6 +71,9 @@ static int set(struct cli *c, const char *name, const struct set_opts *o,
 
 	if (!policy && p->net && !strcmp(p->net, "internet"))
 		policy = "{\"rules\":[{\"allow\":\"internet\"}]}";
+	if (p->net && strchr(p->net, ','))
+		return cli_usage(c, "net set: what stands behind the network's "
+				    "name cannot change while it runs");
 	if (!policy)
 		return cli_usage(c, "net set wants --net internet, --net FILE, "
 				    "--allow, --deny or --inject");
@@ -114,7 +117,9 @@ static const struct verb verb_set_ = {
 
 static bool is_net(const struct hutch_vm_event *ev)
 {
-	return strncmp(ev->kind, "net-", 4) == 0;
+	/* Where some were too many, that is told. */
+	return strncmp(ev->kind, "net-", 4) == 0 ||
+	       !strcmp(ev->kind, "dropped");
 }
 
 static void put_line(const struct cli *c, const struct hutch_vm_event *ev)
@@ -157,8 +162,9 @@ static const struct verb verb_log_ = {
 	.name = "net log",
 	.args = "[OPTIONS] NAME",
 	.summary = "print what a VM's network has refused",
-	.help = "A line for each denial, or for several alike: these are events "
-		"too, and hutch\nevents -f goes on as they happen.\n",
+	.help = "A line for each denial, or for several alike, and for the "
+		"network's own end: these\nare events too, and hutch events -f "
+		"goes on as they happen.\n",
 	.rules = { .table = plain_opts },
 	.opts_size = sizeof(struct cli_common),
 	.min = 1,

@@ -296,6 +296,14 @@ static int use_file(const char *net, size_t len, const struct opt_list *rules,
 	return r < 0 ? r : set_words(ret, net + len, e);
 }
 
+static bool only_denies(const struct opt_list *rules)
+{
+	for (size_t i = 0; i < rules->n; i += 2)
+		if (strcmp(rules->v[i], "deny") != 0)
+			return false;
+	return true;
+}
+
 int netopt_parse(const char *net, const struct opt_list *rules,
 		 struct netopt *ret, struct hutch_err *e)
 {
@@ -315,6 +323,10 @@ int netopt_parse(const char *net, const struct opt_list *rules,
 			e, "--net", net,
 			"has no rules: --allow, --deny and --inject "
 			"are for internet, or alone");
+	if (!internet && only_denies(rules))
+		return value_refuse(e, "--deny", rules->v[1],
+				    "is denied anyhow: nothing is allowed yet, "
+				    "by --allow or --net internet");
 	r = make_rules(ret, rules, internet, e);
 	return r < 0 ? r : set_words(ret, mode + len, e);
 }

@@ -19,6 +19,7 @@
 #include "common/loop.h"
 #include "common/relay.h"
 #include "common/wire_proc.h"
+#include "host/keeper/lastwords.h"
 #include "host/lib/conn.h"
 #include "host/lib/eventlog.h"
 #include "host/lib/hutch.h"
@@ -28,7 +29,6 @@
 
 #define KEEPER_CLIENTS_MAX 512  /* connections to keeper.sock */
 #define KEEPER_LINE_MAX    256  /* bytes of a request */
-#define KEEPER_STDERR_MAX  1024 /* bytes kept of what the monitor says last */
 #define KEEPER_MARGIN_MS   5000 /* for a power-off, beyond the grace */
 #define KEEPER_OBEY_MS     60000 /* for the agent to end a main process in time */
 
@@ -73,9 +73,10 @@ struct guest_conn {
  * struct keeper_net - Of the VM's network; see net.c
  * @link:	The monitor's end, until it has it; -1: none
  * @control:	Of hutch-net; -1: none
- * @asked:	It owes us an answer
+ * @trusted:	The guest was given its certificate
+ * @asked:	It owes us an answer, until @late
  * @policy:	For the record, once it has answered "ok"; or NULL
- * @err:	What the program says
+ * @err:	What the program says, and @words the end of it
  * @pid:	Of the program; 0: there is none
  */
 struct keeper_net {
@@ -85,9 +86,13 @@ struct keeper_net {
 	pid_t pid;
 	int pidfd;
 	struct loop_io io;
+	struct loop_io err_io;
+	struct lastwords words;
 	int control;
 	struct loop_io control_io;
+	bool trusted;
 	bool asked;
+	struct loop_timer late;
 	char *policy;
 };
 
@@ -161,8 +166,7 @@ struct keeper {
 	bool main_over;
 	struct cause main_end;
 	uint64_t main_next[2];
-	size_t stderr_len;
-	char stderr_buf[KEEPER_STDERR_MAX];
+	struct lastwords stderr_words;
 	struct guest_conn events;
 	struct guest_conn exec;
 	struct guest_conn main;
@@ -249,6 +253,15 @@ bool net_words(const struct keeper *k, char words[KEEPER_NET_WORDS]);
 /** net_given() - The monitor has its end of the link: we keep none */
 void net_given(struct keeper *k);
 
+/** net_kill() - End the program, which then tells of itself by its end */
+void net_kill(struct keeper *k);
+
+/**
+ * net_failed() - A sentence with what the program said last
+ * @what:	"hutch-net ended before it had begun"
+ */
+int net_failed(struct keeper *k, int r, const char *what, struct err *e);
+
 /** net_end() - The monitor has gone, and the program goes. Takes none, too */
 void net_end(struct keeper *k);
 
@@ -276,6 +289,9 @@ MUST_CHECK int netctl_ask(struct keeper *k, const char *message, size_t len);
  * Return: its length, from 1; -EINVAL if it is no plain file of a fit size
  */
 MUST_CHECK ssize_t netctl_read(int fd, char **ret);
+
+/** netctl_fits() - Whether the guest is ready for such a policy */
+bool netctl_fits(const struct keeper *k, const char *policy);
 
 /** netctl_end() - It has ended, or shall: who waits is told. Takes none, too */
 void netctl_end(struct keeper *k);

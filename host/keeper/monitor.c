@@ -254,38 +254,10 @@ static int spawn_vmm(struct keeper *k, const struct vmm_fds *f)
 
 /* ---- While it lives ---- */
 
-/* Keeps the end of what it says: the sentence is the last line. */
-static void keep_stderr(struct keeper *k, const char *buf, size_t len)
-{
-	size_t over;
-
-	if (len > sizeof(k->stderr_buf)) {
-		buf += len - sizeof(k->stderr_buf);
-		len = sizeof(k->stderr_buf);
-	}
-	over = k->stderr_len + len;
-	over -= MIN(over, sizeof(k->stderr_buf));
-	memmove(k->stderr_buf, k->stderr_buf + over, k->stderr_len - over);
-	k->stderr_len -= over;
-	memcpy(k->stderr_buf + k->stderr_len, buf, len);
-	k->stderr_len += len;
-}
-
-/* Return: bytes read, 0 when there are none and will be none, -errno. */
-static ssize_t read_stderr(struct keeper *k)
-{
-	char buf[512];
-	ssize_t n = read(k->stderr_fd, buf, sizeof(buf));
-
-	if (n > 0)
-		keep_stderr(k, buf, (size_t)n);
-	return n < 0 ? -errno : n;
-}
-
 static void on_stderr(struct loop_io *io, uint32_t events)
 {
 	struct keeper *k = container_of(io, struct keeper, stderr_io);
-	ssize_t n = read_stderr(k);
+	ssize_t n = lastwords_read(&k->stderr_words, k->stderr_fd);
 
 	(void)events;
 	if (n == 0 || (n < 0 && n != -EAGAIN && n != -EINTR))
@@ -345,22 +317,8 @@ void monitor_kill(struct keeper *k)
 /* The last line it said, without its name in front, escaped. */
 static const char *last_words(struct keeper *k)
 {
-	static const char me[] = "hutch-vmm: ";
-	const char *buf = k->stderr_buf, *p;
-	size_t len = k->stderr_len;
-
-	while (len && buf[len - 1] == '\n')
-		len--;
-	p = memrchr(buf, '\n', len);
-	if (p) {
-		len -= (size_t)(p + 1 - buf);
-		buf = p + 1;
-	}
-	if (len >= sizeof(me) - 1 && memcmp(buf, me, sizeof(me) - 1) == 0) {
-		buf += sizeof(me) - 1;
-		len -= sizeof(me) - 1;
-	}
-	return log_escape(k->cause_buf, sizeof(k->cause_buf), buf, len);
+	return lastwords_line(&k->stderr_words, "hutch-vmm: ", k->cause_buf,
+			      sizeof(k->cause_buf));
 }
 
 static struct cause from_status(struct keeper *k, int code)
@@ -407,8 +365,9 @@ struct cause monitor_verdict(struct keeper *k)
 {
 	struct cause c = k->cause;
 
-	for (int i = 0; i < KEEPER_STDERR_MAX && read_stderr(k) > 0; i++)
-		continue;
+	for (int i = 0; i < LASTWORDS_MAX; i++)
+		if (lastwords_read(&k->stderr_words, k->stderr_fd) <= 0)
+			break;
 	if (is_of_main(k))
 		return c;
 	if (WIFSIGNALED(k->status)) {

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -24,7 +25,8 @@
 #include "host/keeper/keeper.h"
 #include "host/lib/internal.h"
 
-#define TEXT_MAX (KEEPER_STDERR_MAX + 64)
+#define TEXT_MAX 512
+#define GRACE_MS 500 /* for what ends at once to have ended */
 
 /* The program's descriptors; its stderr is a pipe to us. */
 #define LINK_FD    "3"
@@ -185,33 +187,21 @@ static int start_hutch_net(struct keeper *k, const struct ends *ends)
 	return spawn(argv, ends, &k->net.pid);
 }
 
-/* The last line that it said, if there is one. */
-static const char *last_line(char *buf, size_t len)
+/* All that it has said, with its name in front or not. */
+static const char *last_line(struct keeper *k, char *buf, size_t cap)
 {
-	char *nl;
+	struct keeper_net *n = &k->net;
 
-	while (len > 0 && buf[len - 1] == '\n')
-		len--;
-	buf[len] = '\0';
-	nl = strrchr(buf, '\n');
-	return nl ? nl + 1 : buf;
-}
-
-/* What is left of it; the program has gone, so there is an end. */
-static size_t read_last(int fd, char buf[KEEPER_STDERR_MAX + 1])
-{
-	size_t len = 0;
-	ssize_t n;
-
-	while ((n = read(fd, buf, KEEPER_STDERR_MAX)) > 0)
-		len = (size_t)n;
-	return len;
+	for (int i = 0; i < LASTWORDS_MAX; i++)
+		if (n->err < 0 || lastwords_read(&n->words, n->err) <= 0)
+			break;
+	return lastwords_line(&n->words, "hutch-net: ", buf, cap);
 }
 
 static void tell_end(struct keeper *k, int status)
 {
-	char said[KEEPER_STDERR_MAX + 1], text[TEXT_MAX];
-	const char *line = last_line(said, read_last(k->net.err, said));
+	char said[TEXT_MAX / 2], text[TEXT_MAX];
+	const char *line = last_line(k, said, sizeof(said));
 	struct hutch_vm_event ev = { .time_ns = now_ns(),
 				     .vm = k->rec->name,
 				     .id = k->rec->id,
@@ -225,6 +215,24 @@ static void tell_end(struct keeper *k, int status)
 		(void)snprintf(text, sizeof(text), "exit code %d%s%s",
 			       WEXITSTATUS(status), *line ? ": " : "", line);
 	eventlog_put(&k->eventlog, &ev);
+}
+
+static void on_err(struct loop_io *io, uint32_t events)
+{
+	struct keeper_net *n = container_of(io, struct keeper_net, err_io);
+	ssize_t len = lastwords_read(&n->words, n->err);
+
+	(void)events;
+	if (len == 0 || (len < 0 && len != -EAGAIN && len != -EINTR))
+		loop_del(io);
+}
+
+int net_failed(struct keeper *k, int r, const char *what, struct err *e)
+{
+	char said[TEXT_MAX / 2];
+	const char *line = last_line(k, said, sizeof(said));
+
+	return err_set(e, r, "network: %s%s%s", what, *line ? ": " : "", line);
 }
 
 static void on_end(struct loop_io *io, uint32_t events)
@@ -245,11 +253,26 @@ static void on_end(struct loop_io *io, uint32_t events)
 static int watch(struct keeper *k)
 {
 	struct keeper_net *n = &k->net;
+	int r;
 
 	n->pidfd = pidfd_open(n->pid, 0);
 	if (n->pidfd < 0)
 		return -errno;
-	return loop_add(&k->loop, &n->io, n->pidfd, EPOLLIN, on_end);
+	r = loop_add(&k->loop, &n->io, n->pidfd, EPOLLIN, on_end);
+	return r < 0 ? r
+		     : loop_add(&k->loop, &n->err_io, n->err, EPOLLIN, on_err);
+}
+
+/* What cannot do its work says so at once, as passt does without a route. */
+static int check_alive(struct keeper *k, struct err *e)
+{
+	siginfo_t si = { .si_pid = 0 };
+
+	if (deadline_poll(k->net.pidfd, POLLIN, deadline_in(GRACE_MS)) <= 0)
+		return 0;
+	if (waitid(P_PIDFD, (id_t)k->net.pidfd, &si, WEXITED | WNOWAIT) < 0)
+		return 0;
+	return net_failed(k, -EIO, "passt has ended", e);
 }
 
 int net_start(struct keeper *k, struct err *e)
@@ -273,12 +296,21 @@ int net_start(struct keeper *k, struct err *e)
 	if (r < 0)
 		return err_set(e, r, "network: cannot run '%s': %s",
 			       k->path[LAUNCH_PATH_NET], strerror(-r));
-	return k->net.control < 0 ? 0 : netctl_start(k, e);
+	return k->net.control < 0 ? check_alive(k, e) : netctl_start(k, e);
+}
+
+/* At a tap others may be at the same bridge: it is of the VM's id. */
+static const char *own_mac(const char *id, char buf[NETPLAN_MAC_LEN])
+{
+	(void)snprintf(buf, NETPLAN_MAC_LEN, "02:%.2s:%.2s:%.2s:%.2s:%.2s", id,
+		       id + 2, id + 4, id + 6, id + 8);
+	return buf;
 }
 
 bool net_words(const struct keeper *k, char words[KEEPER_NET_WORDS])
 {
 	const struct netplan *p = &k->net.plan;
+	char mac[NETPLAN_MAC_LEN];
 	int n = 0;
 
 	if (p->mode == NETPLAN_TAP)
@@ -288,8 +320,10 @@ bool net_words(const struct keeper *k, char words[KEEPER_NET_WORDS])
 			     p->mode == NETPLAN_POLICY ? "vnet-hdr=on," : "");
 	else
 		return false;
-	n += snprintf(words + n, KEEPER_NET_WORDS - (size_t)n,
-		      "mac=" NETPLAN_MAC);
+	n += snprintf(words + n, KEEPER_NET_WORDS - (size_t)n, "mac=%s",
+		      *p->mac              ? p->mac
+		      : netplan_private(p) ? NETPLAN_MAC
+					   : own_mac(k->rec->id, mac));
 	if (p->net.mtu)
 		n += snprintf(words + n, KEEPER_NET_WORDS - (size_t)n,
 			      ",mtu=%u", p->net.mtu);
@@ -306,11 +340,18 @@ void net_given(struct keeper *k)
 	k->net.link = -1;
 }
 
+void net_kill(struct keeper *k)
+{
+	if (k->net.pid > 0)
+		(void)pidfd_send_signal(k->net.pidfd, SIGKILL, NULL, 0);
+}
+
 void net_end(struct keeper *k)
 {
 	struct keeper_net *n = &k->net;
 
 	loop_del(&n->io);
+	loop_del(&n->err_io);
 	netctl_end(k);
 	net_given(k);
 	if (n->pid > 0) {

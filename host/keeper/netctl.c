@@ -22,20 +22,24 @@
 #include "host/lib/netpolicy.h"
 #include "host/lib/record.h"
 
-#define START_MS 30000 /* for it to take its first policy */
-#define TEXT_MAX 512
+#define START_MS  30000 /* for it to take its first policy */
+#define ANSWER_NS 30000000000ull
+#define TEXT_MAX  512
 
 /* Return: its length, 0 at the end, -errno. */
 static ssize_t receive(struct keeper *k, char **ret)
 {
-	auto_free char *buf = malloc(NETPOLICY_MAX + 1);
+	auto_free char *buf = malloc(NETPOLICY_ANSWER_MAX + 1);
 	ssize_t n;
 
 	if (!buf)
 		return -ENOMEM;
-	n = recv(k->net.control, buf, NETPOLICY_MAX, MSG_DONTWAIT);
+	n = recv(k->net.control, buf, NETPOLICY_ANSWER_MAX,
+		 MSG_DONTWAIT | MSG_TRUNC);
 	if (n < 0)
 		return -errno;
+	if (n > NETPOLICY_ANSWER_MAX)
+		return -EMSGSIZE;
 	buf[n] = '\0';
 	*ret = take_ptr(&buf);
 	return n;
@@ -67,9 +71,10 @@ static void denial_text(const json_t *j, char text[TEXT_MAX])
 	if (num(j, "count") > 1)
 		(void)snprintf(times, sizeof(times), ", %lld times",
 			       num(j, "count"));
-	(void)snprintf(text, TEXT_MAX, "%s %s%s%s%s%s: %s%s", str(j, "proto"),
-		       str(j, "address"), port, *name ? " (" : "", name,
-		       *name ? ")" : "", str(j, "why"), times);
+	(void)snprintf(text, TEXT_MAX, "%s%s%s%s%s%s%s: %s%s", str(j, "proto"),
+		       *str(j, "address") ? " " : "", str(j, "address"), port,
+		       *name ? " (" : "", name, *name ? ")" : "", str(j, "why"),
+		       times);
 }
 
 static void tell(struct keeper *k, const json_t *j)
@@ -106,6 +111,18 @@ static int record_policy(struct keeper *k, const char *policy)
 	return record_set(&k->rec->net, words);
 }
 
+/* With the room that the last record will need. */
+static int keep_policy(struct keeper *k, const char *policy)
+{
+	struct err ignored;
+	int r = record_policy(k, policy);
+
+	if (r == 0)
+		r = record_write(k->fd[LAUNCH_FD_STATE], k->rec, 0, &ignored);
+	return r < 0 ? r
+		     : record_reserve(k->fd[LAUNCH_FD_STATE], k->rec, &ignored);
+}
+
 static void take_answer(struct keeper *k, const json_t *j, const char *text)
 {
 	const char *sentence = str(j, "error");
@@ -114,13 +131,19 @@ static void take_answer(struct keeper *k, const json_t *j, const char *text)
 	if (!k->net.asked)
 		return;
 	k->net.asked = false;
+	loop_timer_cancel(&k->net.late);
 	if (*sentence) {
 		serve_net(k, -EINVAL, sentence);
 		return;
 	}
-	if (policy && record_policy(k, policy) == 0)
-		keeper_save(k);
-	serve_net(k, 0, text);
+	if (!json_is_true(json_object_get(j, "ok")))
+		serve_net(k, -EBADMSG, "hutch-net answers nonsense");
+	else if (policy && keep_policy(k, policy) < 0)
+		serve_net(k, -EIO,
+			  "the policy is in force, but could not be put on "
+			  "record: the next start would have the old one");
+	else
+		serve_net(k, 0, text);
 }
 
 static void on_control(struct loop_io *io, uint32_t events)
@@ -134,19 +157,38 @@ static void on_control(struct loop_io *io, uint32_t events)
 	(void)events;
 	if (len == -EAGAIN || len == -EINTR || len == -ENOMEM)
 		return;
+	if (len == -EMSGSIZE) {
+		take_answer(k, NULL, "");
+		return;
+	}
 	if (len <= 0) {
 		/* Its end, which is told where its death is seen. */
 		loop_del(io);
 		return;
 	}
 	j = json_loadb(text, (size_t)len, 0, NULL);
-	if (json_is_string(json_object_get(j, "event")))
-		tell(k, j);
-	else
+	if (json_is_string(json_object_get(j, "event"))) {
+		/* It reads hostile bytes all day: of the VM it tells nothing. */
+		if (strncmp(str(j, "event"), "net-", 4) == 0)
+			tell(k, j);
+	} else {
 		take_answer(k, j, text);
+	}
 }
 
 /* ---- Requests ---- */
+
+bool netctl_fits(const struct keeper *k, const char *policy)
+{
+	auto_json json_t *j = json_loads(policy, 0, NULL);
+	json_t *rule;
+	size_t i;
+
+	json_array_foreach(json_object_get(j, "rules"), i,
+			   rule) if (json_object_get(rule, "intercept") &&
+				     !k->net.trusted) return false;
+	return true;
+}
 
 ssize_t netctl_read(int fd, char **ret)
 {
@@ -175,6 +217,7 @@ static int give_ca(struct keeper *k, const char *pem, struct err *e)
 		return fd;
 	(void)close(k->fd[LAUNCH_FD_BOOT]);
 	k->fd[LAUNCH_FD_BOOT] = fd;
+	k->net.trusted = true;
 	return 0;
 }
 
@@ -191,8 +234,8 @@ static int await_start(struct keeper *k, struct err *e)
 		return err_set(e, -ETIMEDOUT,
 			       "network: hutch-net does not answer");
 	if (len <= 0)
-		return err_set(e, -EPIPE,
-			       "network: hutch-net ended before it had begun");
+		return net_failed(k, -EPIPE,
+				  "hutch-net ended before it had begun", e);
 	j = json_loadb(text, (size_t)len, 0, NULL);
 	if (*str(j, "error"))
 		return err_set(e, -EINVAL, "network: %s", str(j, "error"));
@@ -223,6 +266,14 @@ int netctl_start(struct keeper *k, struct err *e)
 			on_control);
 }
 
+/* It answers what it is asked: one that does not is of no use any more. */
+static void on_late(struct loop_timer *t)
+{
+	struct keeper_net *n = container_of(t, struct keeper_net, late);
+
+	net_kill(container_of(n, struct keeper, net));
+}
+
 int netctl_ask(struct keeper *k, const char *message, size_t len)
 {
 	struct keeper_net *n = &k->net;
@@ -237,6 +288,7 @@ int netctl_ask(struct keeper *k, const char *message, size_t len)
 	    (ssize_t)len)
 		return errno == EAGAIN ? -EBUSY : -EPIPE;
 	n->asked = true;
+	loop_timer_set(&k->loop, &n->late, ANSWER_NS, on_late);
 	return 0;
 }
 
@@ -245,6 +297,7 @@ void netctl_end(struct keeper *k)
 	struct keeper_net *n = &k->net;
 
 	loop_del(&n->control_io);
+	loop_timer_cancel(&n->late);
 	base_closep(&n->control);
 	n->control = -1;
 	drop_policy(n);

@@ -133,6 +133,15 @@ static void do_net_set(struct client *c)
 			     "net-set: wants two files of at most 64 KiB");
 		return;
 	}
+	if (!netctl_fits(c->k, policy)) {
+		answer_error(
+			c, -EINVAL,
+			"the VM was started without a rule that "
+			"intercepts, and does not trust who does: start it "
+			"again with this policy");
+		explicit_bzero(message, (size_t)len);
+		return;
+	}
 	ask_net(c, message, (size_t)len);
 	explicit_bzero(message, (size_t)len);
 	if (c->waits == WAITS_NET)

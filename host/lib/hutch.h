@@ -311,7 +311,7 @@ struct hutch_image;
  *		"passt": that of the host's user, by a passt(1) of its own.
  *		"tap=IF": a tap of the host, which is there already.  Behind
  *		it, each after a comma: mtu=N, rate=10M/1000p, search=DOMAIN,
- *		and of a tap address=A/N, gateway=A, route=A/N-A, dns=A, all
+ *		and of a tap address=A/N, gateway=A, route=A/N-A, dns=A, mac=A, all
  *		for the guest, which sets them up as it boots
  * @net_policy:	With "policy": JSON as in docs/network-policy.md, at most 64
  *		KiB.  The record keeps it as it is; in what it injects

@@ -10,6 +10,7 @@
 #include "host/lib/kcall.h"
 #include "host/lib/memfile.h"
 #include "host/lib/netpolicy.h"
+#include "host/lib/record.h"
 #include "host/lib/vmdir.h"
 
 #define NET_FLAGS HUTCH_NET_CUT
@@ -19,8 +20,13 @@ static int ask(struct hutch *h, const char *name, const char *verb,
 	       const int fds[2], int *ret_fd, struct err *e)
 {
 	struct vmdir d = VMDIR_INIT;
-	int r = vmdir_open(h, name, &d, e);
+	AUTO(record_freep) struct hutch_record *rec = NULL;
+	/* Of one that never was this says so. */
+	int r = vmdir_read(h, name, &rec, e);
 
+	if (r < 0)
+		return r;
+	r = vmdir_open(h, name, &d, e);
 	if (r == 0)
 		r = d.run_fd < 0 ? -ENOENT
 				 : kcall_pass(d.run_fd, verb, fds, fds ? 2 : 0,
@@ -38,7 +44,7 @@ static int read_all(int fd, char **ret, struct err *e)
 	struct stat st;
 	ssize_t n = -EBADF;
 
-	if (fd < 0 || fstat(fd, &st) < 0 || st.st_size > NETPOLICY_MAX)
+	if (fd < 0 || fstat(fd, &st) < 0 || st.st_size > NETPOLICY_ANSWER_MAX)
 		return err_set(e, -EBADMSG, "the VM's keeper answers nonsense");
 	text = calloc(1, (size_t)st.st_size + 1);
 	if (!text)

@@ -10,13 +10,19 @@
 #include "host/lib/netplan.h"
 
 #define QUOTE_MAX 64
+#define MTU_IPV6  1280u /* RFC 8200, 5 */
 
 #define WHAT "network"
 
-/** struct word - A key of the words, and whether it is not for a tap alone */
+/**
+ * struct word - A key of the words
+ * @any:	It is not for a tap alone
+ * @once:	It can be there once
+ */
 struct word {
 	const char *key;
 	bool any;
+	bool once;
 	int (*take)(struct netplan *p, char *value, struct err *e);
 };
 
@@ -151,14 +157,44 @@ static int take_rate(struct netplan *p, char *v, struct err *e)
 	return 0;
 }
 
+/* "02:00:00:00:00:01", of one interface. */
+static bool mac_ok(const char *v)
+{
+	static const char hex[] = "0123456789abcdefABCDEF";
+	bool any = false;
+
+	if (strlen(v) != NETPLAN_MAC_LEN - 1)
+		return false;
+	for (size_t i = 0; i < NETPLAN_MAC_LEN - 1; i++) {
+		if (i % 3 == 2 ? v[i] != ':' : !strchr(hex, v[i]))
+			return false;
+		any |= v[i] != '0' && v[i] != ':';
+	}
+	/* The second digit's last bit: a group of them. */
+	return any && !((strchr(hex, v[1]) - hex) & 1);
+}
+
+static int take_mac(struct netplan *p, char *v, struct err *e)
+{
+	if (!mac_ok(v))
+		return bad(e, "mac", v, "written as 02:00:00:00:00:01");
+	memcpy(p->mac, v, NETPLAN_MAC_LEN);
+	return 0;
+}
+
 static const struct word words[] = {
-	{ "address", false, take_address }, { "gateway", false, take_gateway },
-	{ "route", false, take_route },     { "dns", false, take_dns },
-	{ "search", true, take_search },    { "mtu", true, take_mtu },
-	{ "rate", true, take_rate },
+	{ "address", false, false, take_address },
+	{ "gateway", false, false, take_gateway },
+	{ "route", false, false, take_route },
+	{ "dns", false, false, take_dns },
+	{ "search", true, false, take_search },
+	{ "mtu", true, true, take_mtu },
+	{ "rate", true, true, take_rate },
+	{ "mac", false, true, take_mac },
 };
 
-static int take_word(struct netplan *p, char *w, struct err *e)
+static int take_word(struct netplan *p, char *w, unsigned int *seen,
+		     struct err *e)
 {
 	char *v = strchr(w, '=');
 	char q[QUOTE_MAX];
@@ -171,6 +207,10 @@ static int take_word(struct netplan *p, char *w, struct err *e)
 		if (!v)
 			return err_set(e, -EINVAL, WHAT ": %s needs a value",
 				       w);
+		if (*seen & 1u << i && words[i].once)
+			return err_set(e, -EINVAL, WHAT ": %s is there twice",
+				       w);
+		*seen |= 1u << i;
 		if (netplan_private(p) && !words[i].any)
 			return err_set(e, -EINVAL,
 				       WHAT ": %s is for a tap: without one a "
@@ -238,11 +278,21 @@ static int check(struct netplan *p, const char *w, struct err *e)
 		return err_set(e, -EINVAL, WHAT ": none stands alone");
 	if (netplan_private(p))
 		fill_private(p);
+	for (unsigned int i = 0; i < p->net.n_addrs; i++)
+		if (p->net.addr[i].family == 6 && p->net.mtu &&
+		    p->net.mtu < MTU_IPV6)
+			return err_set(e, -EINVAL,
+				       WHAT ": mtu: IPv6 needs %u, not %u",
+				       MTU_IPV6, p->net.mtu);
+	if (p->mode == NETPLAN_POLICY && p->net.mtu > NETPLAN_MTU)
+		return err_set(e, -EINVAL, WHAT ": mtu: it can be %u, not %u",
+			       NETPLAN_MTU, p->net.mtu);
 	return 0;
 }
 
 int netplan_read(const char *text, struct netplan *ret, struct err *e)
 {
+	unsigned int seen = 0;
 	char *w, *next = NULL;
 	int r;
 
@@ -261,7 +311,7 @@ int netplan_read(const char *text, struct netplan *ret, struct err *e)
 		return check(ret, next ? "," : "", e);
 	while (r == 0 && next) {
 		w = strsep(&next, ",");
-		r = take_word(ret, w, e);
+		r = take_word(ret, w, &seen, e);
 	}
 	return r == 0 ? check(ret, "", e) : r;
 }

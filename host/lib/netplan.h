@@ -17,6 +17,7 @@
 
 /* Every VM's own, and the same in all of them, where nobody else can see. */
 #define NETPLAN_MAC         "02:68:75:74:63:02"
+#define NETPLAN_MAC_LEN     sizeof(NETPLAN_MAC)
 #define NETPLAN_GATEWAY_MAC "02:68:75:74:63:01"
 #define NETPLAN_IPV4        "198.18.0.2"
 #define NETPLAN_GATEWAY4    "198.18.0.1"
@@ -37,6 +38,7 @@ enum netplan_mode {
  * @tap:	Name of the interface, with NETPLAN_TAP
  * @internet:	With NETPLAN_POLICY: no policy of its own is asked for
  * @rate:	As hutch-vmm takes it; "" for none
+ * @mac:	Of the guest's interface; "": none was asked for
  * @net:	For the boot message; strings are in @text
  */
 struct netplan {
@@ -44,6 +46,7 @@ struct netplan {
 	bool internet;
 	char tap[WIRE_NET_NAME_MAX + 1];
 	char rate[64];
+	char mac[NETPLAN_MAC_LEN];
 	struct msg_net net;
 	char text[NETPLAN_TEXT_MAX];
 };

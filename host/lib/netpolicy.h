@@ -13,8 +13,9 @@
 
 #include "common/err.h"
 
-#define NETPOLICY_MAX       65536u /* bytes of a message on the control socket */
-#define NETPOLICY_RESOLVERS 3      /* as many as the C library uses */
+#define NETPOLICY_MAX        65536u /* bytes of a message on the control socket */
+#define NETPOLICY_ANSWER_MAX (1u << 18) /* and of what it says itself */
+#define NETPOLICY_RESOLVERS  3          /* as many as the C library uses */
 
 /* What "internet" stands for. */
 #define NETPOLICY_INTERNET "{\"rules\":[{\"allow\":\"internet\"}]}"

@@ -119,12 +119,13 @@ START_TEST(what_cannot_be_meant_is_refused)
 
 	memset(long_name, 'a', sizeof(long_name) - 1);
 	expect_bad(NULL, RULES("allow", ""), "--allow: '' names no host");
-	expect_bad(NULL, RULES("deny", ":80"), "names no host");
+	expect_bad("internet", RULES("deny", ":80"), "names no host");
 	expect_bad(NULL, RULES("allow", "a:"), "has no port");
 	expect_bad(NULL, RULES("allow", "[::1"), "[ADDRESS]:PORT");
 	expect_bad(NULL, RULES("allow", "[::1]80"), "[ADDRESS]:PORT");
 	expect_bad(NULL, RULES("allow", long_name), "names no host");
 	expect_bad("passt", RULES("allow", "a"), "has no rules");
+	expect_bad(NULL, RULES("deny", "a"), "'a' is denied anyhow");
 	expect_bad("none", RULES("allow", "a"), "has no rules");
 	expect_bad("./nosuch.json", NULL, "No such file");
 	expect_bad("nosuch.json", NULL, "No such file");

@@ -97,7 +97,8 @@ START_TEST(end_of_the_program_is_an_event_and_the_vm_goes_on)
 	struct host_env v;
 
 	host_env_init(&v);
-	put_passt(&v, "echo first >&2; echo no route >&2; exit 3\n");
+	put_passt(&v,
+		  "cd /; sleep 2; echo first >&2; echo no route >&2; exit 3\n");
 	hutch_vm_close(start(&v, "passt"));
 	ck_assert_int_eq(
 		hutch_events_open(v.h, "web", HUTCH_EVENTS_FOLLOW, &ev, &v.e),
@@ -150,6 +151,15 @@ START_TEST(policy_is_shown_and_changed_while_the_vm_runs)
 			 -EINVAL);
 	ck_assert_msg(strstr(v.e.msg, "rule 1"), "%s", v.e.msg);
 	expect_shown(&v, "allow internet");
+	ck_assert_int_eq(
+		hutch_net_set(v.h, "web",
+			      "{\"rules\":[{\"intercept\":\"a.test\"}]}", 0,
+			      &v.e),
+		-EINVAL);
+	ck_assert_msg(strstr(v.e.msg, "without a rule that intercepts"), "%s",
+		      v.e.msg);
+	ck_assert_int_eq(hutch_net_set(v.h, "nosuch", second, 0, &v.e),
+			 -ENOENT);
 	ck_assert_msg(hutch_net_set(v.h, "web", second, HUTCH_NET_CUT, &v.e) ==
 			      0,
 		      "%s", v.e.msg);
@@ -159,7 +169,7 @@ START_TEST(policy_is_shown_and_changed_while_the_vm_runs)
 	ck_assert_str_eq(rec->net_policy, second);
 	hutch_record_free(rec);
 	host_kill_and_rm(&v);
-	ck_assert_int_eq(hutch_net_set(v.h, "web", second, 0, &v.e), -ESRCH);
+	ck_assert_int_eq(hutch_net_set(v.h, "web", second, 0, &v.e), -ENOENT);
 	host_env_done(&v);
 }
 END_TEST
@@ -238,6 +248,9 @@ START_TEST(bad_networks_leave_nothing_behind)
 	/* What hutch-net says of it. */
 	expect_refused(&v, "policy", "{\"rules\":[{\"allow\":1}]}", -EIO,
 		       "network: rule 1: ");
+	put_passt(&v, "echo no route >&2; exit 1\n");
+	expect_refused(&v, "passt", NULL, -EIO,
+		       "network: passt has ended: no route");
 	/* It is there, and cannot be run. */
 	put_passt(&v, "");
 	{

@@ -92,6 +92,17 @@ START_TEST(words_that_are_none)
 	static char large[NETPLAN_TEXT_MAX + 1];
 
 	expect_bad("", "is not none, internet, policy, tap=IF or passt");
+	expect_bad("passt,mtu=1279", "IPv6 needs 1280, not 1279");
+	expect_bad("tap=t,mtu=1000,address=fd00::1/64", "IPv6 needs 1280");
+	expect_bad("internet,mtu=65521", "it can be 65520");
+	expect_bad("passt,mtu=1500,mtu=1400", "mtu is there twice");
+	expect_bad("tap=t,mac=03:00:00:00:00:01", "mac is written as");
+	expect_bad("tap=t,mac=00:00:00:00:00:00", "mac is written as");
+	expect_bad("tap=t,mac=02:00:00:00:00:1", "mac is written as");
+	expect_bad("tap=t,mac=02-00-00-00-00-01", "mac is written as");
+	expect_bad("passt,mac=02:00:00:00:00:01", "mac is for a tap");
+	expect_ok("tap=t,mac=02:aB:00:00:00:01");
+	ck_assert_str_eq(plan.mac, "02:aB:00:00:00:01");
 	expect_bad("host",
 		   "'host' is not none, internet, policy, tap=IF or passt");
 	expect_bad("none,mtu=1500", "none stands alone");
