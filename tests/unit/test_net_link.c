@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_net_link.c - vmm/net and --net: rates, pieces, options */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 
 #include "tests/lib/check_main.h"
 #include "vmm/net/rate.h"
@@ -236,5 +238,37 @@ START_TEST(descriptors_are_looked_at)
 }
 END_TEST
 
+START_TEST(socket_is_connected_to_by_its_path)
+{
+	char dir[] = "/tmp/hutch-test-XXXXXX", path[64], words[96];
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
+	struct net_link *l = NULL;
+	struct net_opt o;
+	struct err e;
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	ck_assert_ptr_nonnull(mkdtemp(dir));
+	(void)snprintf(path, sizeof(path), "%s/net.sock", dir);
+	memcpy(at.sun_path, path, strlen(path) + 1);
+	ck_assert_int_eq(bind(fd, (struct sockaddr *)&at, sizeof(at)), 0);
+	(void)snprintf(words, sizeof(words), "unix=%s,mtu=1280", path);
+	ck_assert_int_eq(net_opt_parse(words, &o, &e), 0);
+	/* Nobody listens yet. */
+	ck_assert_int_eq(net_opt_open(&o, 1, &e), -ECONNREFUSED);
+	ck_assert_int_eq(listen(fd, 1), 0);
+	ck_assert_int_eq(net_opt_open(&o, 1, &e), 0);
+	ck_assert_int_eq(o.kind, NET_STREAM);
+	ck_assert_int_eq(net_opt_link(&o, &l), 0);
+	ck_assert(!l->vnet);
+	ck_assert_uint_eq(l->offloads, 0);
+	net_link_free(l);
+	net_opt_close(&o);
+	ck_assert_int_eq(close(fd), 0);
+	ck_assert_int_eq(unlink(path), 0);
+	ck_assert_int_eq(rmdir(dir), 0);
+}
+END_TEST
+
 CHECK_MAIN("net_link", pieces_are_cut, rate_is_kept, rates_are_read,
-	   options_are_read, options_that_are_none, descriptors_are_looked_at)
+	   options_are_read, options_that_are_none, descriptors_are_looked_at,
+	   socket_is_connected_to_by_its_path)
