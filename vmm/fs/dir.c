@@ -18,6 +18,8 @@
 /* Bytes before the name: there is no padding in what the kernel writes. */
 #define DIRENT_HEAD offsetof(struct fs_dirent, name)
 
+#define RECORD_MAX FUSE_REC_ALIGN(FUSE_NAME_OFFSET_DIRENTPLUS + NAME_MAX)
+
 /* Return: 0; -ENFILE if the guest has made us keep too much; -ENOMEM */
 static int make_buf(struct fs_server *s, struct fs_dir *d)
 {
@@ -79,6 +81,7 @@ static int go_to(struct fs_dir *d, int fd, uint64_t off)
  * @own:	@dir_fd if it is to be closed, else -1
  * @left:	Bytes that the guest asked for, and has not got yet
  * @plus:	With what each name stands for
+ * @record:	An entry as the guest is to have it
  */
 struct reader {
 	struct fs_req *r;
@@ -87,13 +90,17 @@ struct reader {
 	int own;
 	size_t left;
 	bool plus;
+	uint8_t record[RECORD_MAX];
 };
 
-/* Return: 1; 0 if it does not fit */
+/*
+ * In one piece, as each on its own is looked for in the guest's memory.
+ *
+ * Return: 1; 0 if it does not fit
+ */
 static int put_entry(struct reader *rd, const struct fs_dirent *de,
 		     uint32_t type, const struct fuse_entry_out *entry)
 {
-	static const uint8_t zero[sizeof(uint64_t)];
 	size_t len = strlen(de->name);
 	size_t head = rd->plus ? FUSE_NAME_OFFSET_DIRENTPLUS : FUSE_NAME_OFFSET;
 	size_t all = FUSE_REC_ALIGN(head + len);
@@ -103,17 +110,23 @@ static int put_entry(struct reader *rd, const struct fs_dirent *de,
 		.namelen = (uint32_t)len,
 		.type = type,
 	};
+	uint8_t *buf = rd->record;
 
+	/* One that could not be looked up either. */
+	if (len > NAME_MAX)
+		return 1;
 	if (all > rd->left || fs_req_needs(rd->r, all) < 0)
 		return 0;
 	/* Nothing above the root is the guest's to know. */
 	if (rd->dir == rd->r->s->root && strcmp(de->name, "..") == 0)
 		out.ino = 1;
+	if (rd->plus)
+		memcpy(buf, entry, sizeof(*entry));
+	memcpy(buf + head - FUSE_NAME_OFFSET, &out, FUSE_NAME_OFFSET);
+	memcpy(buf + head, de->name, len);
+	memset(buf + head + len, 0, all - head - len);
 	/* There is room for all of it. */
-	if ((rd->plus && fs_req_put(rd->r, entry, sizeof(*entry)) < 0) ||
-	    fs_req_put(rd->r, &out, FUSE_NAME_OFFSET) < 0 ||
-	    fs_req_put(rd->r, de->name, len) < 0 ||
-	    fs_req_put(rd->r, zero, all - head - len) < 0)
+	if (fs_req_put(rd->r, buf, all) < 0)
 		return 0;
 	rd->left -= all;
 	return 1;
