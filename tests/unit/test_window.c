@@ -241,7 +241,7 @@ START_TEST(truncated_file_is_mended_with_zeros_and_healed_when_it_grows)
 }
 END_TEST
 
-START_TEST(mended_slot_can_be_mapped_anew_and_emptied)
+START_TEST(slot_ends_with_its_file_from_the_first)
 {
 	struct window w;
 	int fd = file_of(PAGE, 'a'), other = file_of(SLOT, 'b');
@@ -250,9 +250,13 @@ START_TEST(mended_slot_can_be_mapped_anew_and_emptied)
 	/* One that begins past the end has nothing of the file. */
 	ck_assert_int_eq(map(&w, 0, SLOT, fd, SLOT, true), 0);
 	ck_assert_int_eq(map(&w, SLOT, SLOT, fd, 0, false), 0);
-	ck_assert_uint_eq(window_mend(&w), 2);
-	ck_assert_uint_eq(w.mends, 2);
 	ck_assert_int_eq(byte_at(&w, 0), 0);
+	ck_assert_int_eq(byte_at(&w, SLOT), 'a');
+	ck_assert_int_eq(byte_at(&w, SLOT + PAGE), 0);
+	ck_assert_uint_eq(atomic_load(&w.n_mended), 2);
+	/* So there is nothing to mend. */
+	ck_assert_uint_eq(window_mend(&w), 0);
+	ck_assert_uint_eq(w.mends, 0);
 	ck_assert_int_eq(map(&w, 0, SLOT, other, 0, true), 0);
 	ck_assert_int_eq(window_unmap(&w, SLOT, SLOT), 0);
 	ck_assert_uint_eq(atomic_load(&w.n_mended), 0);
@@ -514,7 +518,7 @@ CHECK_MAIN("window", empty_slots_are_zeros_that_the_guest_may_write,
 	   write_to_a_file_mapped_for_reading_stays_in_the_guest,
 	   long_mapping_takes_many_slots, descriptors_are_given_back,
 	   truncated_file_is_mended_with_zeros_and_healed_when_it_grows,
-	   mended_slot_can_be_mapped_anew_and_emptied,
+	   slot_ends_with_its_file_from_the_first,
 	   mapping_that_fails_leaves_empty_slots,
 	   bytes_of_a_window_are_copied_by_system_calls,
 	   windows_lie_above_ram_one_behind_the_other,

@@ -134,6 +134,35 @@ static int empty_slot(struct window *w, uint64_t i)
 	return r;
 }
 
+/* Bytes of the slot up to the end of its file, in whole pages. */
+static uint64_t file_part(const struct window_slot *s)
+{
+	/* Not fstat(): a vCPU's thread need not look at files by name. */
+	off_t size = lseek(s->fd, 0, SEEK_END);
+	uint64_t left;
+
+	if (size < 0 || (uint64_t)size <= s->file_off)
+		return 0;
+	left = (uint64_t)size - s->file_off;
+	if (left >= WINDOW_SLOT)
+		return WINDOW_SLOT;
+	return (left + PAGE - 1) & ~(PAGE - 1);
+}
+
+static bool mend_slot(struct window *w, uint64_t i)
+{
+	struct window_slot *s = &w->slot[i];
+	uint64_t end = file_part(s);
+
+	if (end >= s->good ||
+	    lay_zeros(w->hva + i * WINDOW_SLOT + end, s->good - end) < 0)
+		return false;
+	if (s->good == WINDOW_SLOT)
+		atomic_fetch_add(&w->n_mended, 1);
+	s->good = end;
+	return true;
+}
+
 static int fill_slot(struct window *w, uint64_t i, const struct window_piece *p)
 {
 	struct window_slot s = { .fd = fcntl(p->fd, F_DUPFD_CLOEXEC, 0),
@@ -154,6 +183,11 @@ static int fill_slot(struct window *w, uint64_t i, const struct window_piece *p)
 	forget(w, &w->slot[i]);
 	w->slot[i] = s;
 	w->n_mapped++;
+	/*
+	 * At once: to cut a mapping within 2 MiB takes all of these from the
+	 * guest, who would touch each page for the first time once more.
+	 */
+	(void)mend_slot(w, i);
 	return 0;
 }
 
@@ -202,36 +236,6 @@ void window_clear(struct window *w)
 	unlock(w);
 }
 
-/* Bytes of the slot up to the end of its file, in whole pages. */
-static uint64_t file_part(const struct window_slot *s)
-{
-	/* Not fstat(): a vCPU's thread need not look at files by name. */
-	off_t size = lseek(s->fd, 0, SEEK_END);
-	uint64_t left;
-
-	if (size < 0 || (uint64_t)size <= s->file_off)
-		return 0;
-	left = (uint64_t)size - s->file_off;
-	if (left >= WINDOW_SLOT)
-		return WINDOW_SLOT;
-	return (left + PAGE - 1) & ~(PAGE - 1);
-}
-
-static bool mend_slot(struct window *w, uint64_t i)
-{
-	struct window_slot *s = &w->slot[i];
-	uint64_t end = file_part(s);
-
-	if (end >= s->good ||
-	    lay_zeros(w->hva + i * WINDOW_SLOT + end, s->good - end) < 0)
-		return false;
-	if (s->good == WINDOW_SLOT)
-		atomic_fetch_add(&w->n_mended, 1);
-	s->good = end;
-	w->mends++;
-	return true;
-}
-
 unsigned int window_mend(struct window *w)
 {
 	unsigned int n = 0;
@@ -240,6 +244,7 @@ unsigned int window_mend(struct window *w)
 	for (uint64_t i = 0; i < w->len / WINDOW_SLOT; i++)
 		if (w->slot[i].fd >= 0)
 			n += mend_slot(w, i);
+	w->mends += n;
 	unlock(w);
 	return n;
 }
