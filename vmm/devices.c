@@ -144,6 +144,21 @@ int devices_add_virtio(struct vm *vm, struct virtio_mmio *m,
 	return r == 0 ? virtio_mmio_start(m, &vm->loop, e) : r;
 }
 
+int devices_show_virtio(struct vm *vm, struct virtio_mmio *m, unsigned int pin,
+			struct err *e)
+{
+	const uint64_t base = ARCH_MMIO_VIRTIO +
+			      (uint64_t)(pin - VM_PIN_VSOCK) * ARCH_MMIO_STRIDE;
+	int r = virtio_mmio_show(m, e);
+
+	if (r == 0)
+		r = kvm_add_shown(&vm->kvm, base, m->page, VIRTIO_MMIO_LEN, e);
+	if (r == 0)
+		r = kvm_ioeventfd(&vm->kvm, base + VIRTIO_MMIO_ACK,
+				  VIRTIO_MMIO_USED, m->ack_fd, e);
+	return r;
+}
+
 static int init_vsock(struct vm *vm, struct err *e)
 {
 	struct vsock_config vc = { .loop = &vm->loop,

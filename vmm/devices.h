@@ -26,6 +26,17 @@ MUST_CHECK int devices_add_virtio(struct vm *vm, struct virtio_mmio *m,
 				  struct virtio_dev *vd, unsigned int pin,
 				  struct err *e);
 
+/**
+ * devices_show_virtio() - Have the guest read its registers without an exit
+ *
+ * For a device that interrupts for about each notification: these cost more
+ * then, interrupts much less.
+ *
+ * Context: after devices_add_virtio(), as above.
+ */
+MUST_CHECK int devices_show_virtio(struct vm *vm, struct virtio_mmio *m,
+				   unsigned int pin, struct err *e);
+
 /** devices_done() - Context: no vCPU runs */
 void devices_done(struct vm *vm);
 

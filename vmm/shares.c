@@ -178,8 +178,11 @@ static int make_share(struct vm *vm, unsigned int i, struct err *e)
 		r = make_server(vm, s, o, e);
 	if (r == 0)
 		r = make_device(s, o, gpa, e);
-	return r == 0 ? devices_add_virtio(vm, &s->mmio, virtio_fs_dev(s->dev),
-					   VM_PIN_SHARE + i, e)
+	if (r == 0)
+		r = devices_add_virtio(vm, &s->mmio, virtio_fs_dev(s->dev),
+				       VM_PIN_SHARE + i, e);
+	/* Each request is answered by an interrupt. */
+	return r == 0 ? devices_show_virtio(vm, &s->mmio, VM_PIN_SHARE + i, e)
 		      : r;
 }
 

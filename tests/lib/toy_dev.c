@@ -73,6 +73,7 @@ struct toy *toy_new(void)
 	bug_on(irq_init(&t->irq, &e) != 0);
 	bug_on(virtio_dev_init(&t->vd, &toy_ops) != 0);
 	bug_on(virtio_mmio_init(&t->m, &t->vd, &t->g.mem, &t->irq, &e) != 0);
+	bug_on(virtio_mmio_show(&t->m, &e) != 0);
 	bug_on(virtio_mmio_start(&t->m, &t->loop, &e) != 0);
 	t->g.mmio = &t->m;
 	return t;

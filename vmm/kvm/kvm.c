@@ -127,11 +127,12 @@ int kvm_enable(const struct kvm *k, unsigned int cap, uint64_t arg)
 	return ioctl(k->vm_fd, KVM_ENABLE_CAP, &c) < 0 ? -errno : 0;
 }
 
-int kvm_add_slot(struct kvm *k, uint64_t gpa, void *hva, uint64_t len,
-		 struct err *e)
+static int add_slot(struct kvm *k, uint64_t gpa, void *hva, uint64_t len,
+		    uint32_t flags, struct err *e)
 {
 	struct kvm_userspace_memory_region slot = {
 		.slot = k->n_slots,
+		.flags = flags,
 		.guest_phys_addr = gpa,
 		.memory_size = len,
 		.userspace_addr = (uintptr_t)hva,
@@ -145,6 +146,18 @@ int kvm_add_slot(struct kvm *k, uint64_t gpa, void *hva, uint64_t len,
 			       (unsigned long long)gpa, strerror(errno));
 	k->n_slots++;
 	return 0;
+}
+
+int kvm_add_slot(struct kvm *k, uint64_t gpa, void *hva, uint64_t len,
+		 struct err *e)
+{
+	return add_slot(k, gpa, hva, len, 0, e);
+}
+
+int kvm_add_shown(struct kvm *k, uint64_t gpa, void *hva, uint64_t len,
+		  struct err *e)
+{
+	return add_slot(k, gpa, hva, len, KVM_MEM_READONLY, e);
 }
 
 int kvm_add_ram(struct kvm *k, const struct gmem *m, struct err *e)

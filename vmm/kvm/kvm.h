@@ -9,7 +9,7 @@
 
 #include "common/err.h"
 
-#define KVM_SLOTS_MAX 32
+#define KVM_SLOTS_MAX 64
 
 struct gmem;
 
@@ -50,6 +50,10 @@ MUST_CHECK int kvm_add_ram(struct kvm *k, const struct gmem *m, struct err *e);
 /** kvm_add_slot() - Give the guest @len bytes at @hva, at @gpa */
 MUST_CHECK int kvm_add_slot(struct kvm *k, uint64_t gpa, void *hva,
 			    uint64_t len, struct err *e);
+
+/** kvm_add_shown() - The same, but each write of the guest's is an exit */
+MUST_CHECK int kvm_add_shown(struct kvm *k, uint64_t gpa, void *hva,
+			     uint64_t len, struct err *e);
 
 /**
  * kvm_ioeventfd() - A 4-byte write of @value to @gpa signals @fd, no exit

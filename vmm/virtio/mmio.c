@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 
 #include "vmm/virtio/mmio.h"
 
@@ -34,7 +35,7 @@ enum {
 	REG_QUEUE_READY = 0x044,
 	REG_QUEUE_NOTIFY = VIRTIO_MMIO_NOTIFY,
 	REG_INTERRUPT_STATUS = 0x060,
-	REG_INTERRUPT_ACK = 0x064,
+	REG_INTERRUPT_ACK = VIRTIO_MMIO_ACK,
 	REG_STATUS = 0x070,
 	REG_QUEUE_DESC_LOW = 0x080,
 	REG_QUEUE_DESC_HIGH = 0x084,
@@ -59,7 +60,7 @@ enum {
 #define S_NEEDS_RESET 0x40u
 #define S_FAILED      0x80u
 
-#define INT_USED   1u
+#define INT_USED   VIRTIO_MMIO_USED
 #define INT_CONFIG 2u
 
 static uint32_t half(uint64_t v, bool high)
@@ -180,6 +181,35 @@ static void mmio_read(void *ctx, uint64_t off, uint8_t *data, unsigned int len)
 		data[i] = (uint8_t)(read_reg(m, at & ~3u) >> (at % 4 * 8));
 	}
 	(void)pthread_mutex_unlock(&m->vd->lock);
+}
+
+/* A guest may read it at this moment. */
+static void show_reg(struct virtio_mmio *m, unsigned int reg)
+{
+	if (m->page)
+		__atomic_store_n((uint32_t *)(void *)(m->page + reg),
+				 htole32(read_reg(m, reg)), __ATOMIC_RELEASE);
+}
+
+/* After whatever may have changed them. */
+static void show_regs(struct virtio_mmio *m)
+{
+	static const uint16_t change[] = {
+		REG_DEVICE_FEATURES,  REG_QUEUE_NUM_MAX, REG_QUEUE_READY,
+		REG_INTERRUPT_STATUS, REG_STATUS,        REG_SHM_LEN_LOW,
+		REG_SHM_LEN_HIGH,     REG_SHM_BASE_LOW,  REG_SHM_BASE_HIGH,
+		REG_CONFIG_GENERATION
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(change); i++)
+		show_reg(m, change[i]);
+}
+
+static void show_config(struct virtio_mmio *m)
+{
+	if (m->page)
+		m->vd->ops->config(m->vd, 0, m->page + REG_CONFIG,
+				   m->vd->ops->config_len);
 }
 
 /* The queues stop now; the loop thread does the rest (device.h). */
@@ -399,6 +429,7 @@ static void mmio_write(void *ctx, uint64_t off, const uint8_t *data,
 	memcpy(&v, data, sizeof(v));
 	(void)pthread_mutex_lock(&m->vd->lock);
 	write_reg(m, (unsigned int)off, le32_get(v));
+	show_regs(m);
 	(void)pthread_mutex_unlock(&m->vd->lock);
 }
 
@@ -416,6 +447,7 @@ static void raise_interrupt(struct virtio_dev *vd, uint32_t why)
 	 * driver has read its rings since it saw the last one is not known.
 	 */
 	m->interrupt_status |= why;
+	show_reg(m, REG_INTERRUPT_STATUS);
 	irq_raise(m->irq);
 }
 
@@ -430,6 +462,8 @@ static void mmio_config_changed(struct virtio_dev *vd)
 	struct virtio_mmio *m = vd->link;
 
 	m->config_generation++;
+	show_reg(m, REG_CONFIG_GENERATION);
+	show_config(m);
 	if (m->status & S_DRIVER_OK)
 		raise_interrupt(vd, INT_CONFIG);
 }
@@ -439,6 +473,7 @@ static void mmio_broken(struct virtio_dev *vd)
 	struct virtio_mmio *m = vd->link;
 
 	m->status |= S_NEEDS_RESET;
+	show_reg(m, REG_STATUS);
 	if (m->status & S_DRIVER_OK)
 		raise_interrupt(vd, INT_CONFIG);
 }
@@ -486,6 +521,7 @@ int virtio_mmio_init(struct virtio_mmio *m, struct virtio_dev *vd,
 	m->vd = vd;
 	m->mem = mem;
 	m->irq = irq;
+	m->ack_fd = -1;
 	atomic_init(&m->first_status_ns, 0);
 	for (unsigned int i = 0; i < VIRTIO_QUEUES_MAX; i++)
 		m->kick[i].fd = -1;
@@ -505,6 +541,25 @@ int virtio_mmio_init(struct virtio_mmio *m, struct virtio_dev *vd,
 		vd->vq[i] = (struct virtq){ .mem = mem };
 	vd->link = m;
 	vd->transport = &transport_ops;
+	return 0;
+}
+
+int virtio_mmio_show(struct virtio_mmio *m, struct err *e)
+{
+	void *p = mmap(NULL, VIRTIO_MMIO_LEN, PROT_READ | PROT_WRITE,
+		       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED)
+		return err_set(e, -errno, "%s: page of registers: %s",
+			       m->vd->ops->name, strerror(errno));
+	m->page = p;
+	m->ack_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (m->ack_fd < 0)
+		return err_set(e, -errno, "%s: eventfd: %s", m->vd->ops->name,
+			       strerror(errno));
+	for (unsigned int reg = 0; reg < REG_CONFIG; reg += sizeof(uint32_t))
+		show_reg(m, reg);
+	show_config(m);
 	return 0;
 }
 
@@ -529,6 +584,12 @@ void virtio_mmio_done(struct virtio_mmio *m)
 		loop_del(&m->kick[i].io);
 		base_closep(&m->kick[i].fd);
 		m->kick[i].fd = -1;
+	}
+	if (m->page) {
+		(void)munmap(m->page, VIRTIO_MMIO_LEN);
+		base_closep(&m->ack_fd);
+		m->page = NULL;
+		m->ack_fd = -1;
 	}
 	if (m->vd) {
 		m->vd->transport = NULL;

@@ -26,6 +26,8 @@
 
 #define VIRTIO_MMIO_LEN    0x1000u /* of the window; registers use 0x200 */
 #define VIRTIO_MMIO_NOTIFY 0x050u  /* QueueNotify, for the ioeventfds */
+#define VIRTIO_MMIO_ACK    0x064u  /* InterruptACK, the same */
+#define VIRTIO_MMIO_USED   1u      /* of InterruptACK: used buffers */
 
 /**
  * struct virtio_mmio_kick - Notification of one queue
@@ -43,6 +45,8 @@ struct virtio_mmio_kick {
  * struct virtio_mmio - One device's registers
  *
  * Fields are set before vCPUs run, or under @vd->lock, or are atomic:
+ * @page:	What the registers read as, see virtio_mmio_show(); or NULL
+ * @ack_fd:	Eventfd, for the acknowledgement of used buffers; or -1
  * @first_status_ns: CLOCK_MONOTONIC of the first status write; 0 before
  */
 struct virtio_mmio {
@@ -58,6 +62,8 @@ struct virtio_mmio {
 	uint32_t status;
 	uint32_t interrupt_status;
 	uint32_t config_generation;
+	uint8_t *page;
+	int ack_fd;
 	atomic_uint_fast64_t first_status_ns;
 	struct virtio_mmio_kick kick[VIRTIO_QUEUES_MAX];
 };
@@ -73,6 +79,19 @@ extern const struct bus_ops virtio_mmio_bus_ops; /* ctx: struct virtio_mmio */
 MUST_CHECK int virtio_mmio_init(struct virtio_mmio *m, struct virtio_dev *vd,
 				const struct gmem *mem, struct irq *irq,
 				struct err *e);
+
+/**
+ * virtio_mmio_show() - Keep a page that reads as the registers do
+ *
+ * @m->page, VIRTIO_MMIO_LEN bytes, is for a read-only memory slot over the
+ * registers, so that to read one is no exit; to write one still is.  @m->ack_fd
+ * is for an ioeventfd, upon a write of VIRTIO_MMIO_USED to VIRTIO_MMIO_ACK: then
+ * an interrupt costs no exit to the monitor at all.  That bit of InterruptStatus
+ * stays set meanwhile, so that a driver may look at its rings once in vain.
+ *
+ * Context: before any vCPU runs.
+ */
+MUST_CHECK int virtio_mmio_show(struct virtio_mmio *m, struct err *e);
 
 /** virtio_mmio_start() - Serve notifications on @l. Context: loop thread */
 MUST_CHECK int virtio_mmio_start(struct virtio_mmio *m, struct loop *l,
