@@ -149,7 +149,7 @@ static unsigned int get_mtu(const char *name)
 	struct ifreq ifr = { 0 };
 	auto_fd int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
-	(void)strncpy(ifr.ifr_name, name, NET_TAP_NAME_MAX);
+	memcpy(ifr.ifr_name, name, strnlen(name, NET_TAP_NAME_MAX));
 	if (fd < 0 || ioctl(fd, SIOCGIFMTU, &ifr) < 0 || ifr.ifr_mtu < 0)
 		return 0;
 	return (unsigned int)ifr.ifr_mtu;
