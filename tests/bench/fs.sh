@@ -53,8 +53,10 @@ follow() {
 			now
 			rest=${line#*fs end }
 			# Who shows the console has written this line.
-			[ "$1" = mmio ] || [ "$1" = pci ] ||
-				moved=$((moved - ${#line} - 2))
+			case $1 in
+			host) moved=$((moved - ${#line} - 1)) ;;
+			plain | dax) moved=$((moved - ${#line} - 2)) ;;
+			esac
 			echo "fs by=$1 op=$rest moved=$((moved - begun[0]))$(:
 				) exits=$((exits - begun[1]))$(:
 				) switches=$((switches - begun[2]))"
