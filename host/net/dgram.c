@@ -46,7 +46,7 @@ static bool turn(struct flow *f)
 	for (unsigned int i = 0; i < UDP_TURN; i++) {
 		ssize_t len;
 
-		if (link_room(&n->link) < 2 * NET_FRAME_MAX)
+		if (link_room(&n->link) < NET_TURN_ROOM)
 			return true;
 		len = recv(f->fd, n->scratch + d->ops->head,
 			   NET_SCRATCH - d->ops->head, MSG_DONTWAIT);

@@ -32,6 +32,9 @@
 #define LINK_OUT_MAX   (768u << 10)
 #define LINK_OUT_SPARE (64u << 10) /* kept for answers when data fills it */
 
+/* Whoever has a turn can send: the largest datagram, in pieces if need be. */
+#define NET_TURN_ROOM (2 * NET_FRAME_MAX)
+
 /* Reassembly. */
 #define FRAG_DATAGRAMS_MAX 8u
 #define FRAG_PIECES_MAX    64u /* of one datagram: 64 KiB in 1280s, and some */

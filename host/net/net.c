@@ -204,7 +204,7 @@ static void give_turns(struct net *n)
 	struct list *head = &n->flows.ready;
 
 	while (!list_empty(head) && !n->link.full &&
-	       link_room(&n->link) >= NET_FRAME_MAX) {
+	       link_room(&n->link) >= NET_TURN_ROOM) {
 		struct flow *f = list_entry(head->next, struct flow, ready);
 
 		list_del(&f->ready);

@@ -24,6 +24,7 @@ import time
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import native  # noqa: E402
 import world  # noqa: E402
 from world import Internet  # noqa: E402
 
@@ -573,6 +574,8 @@ def tests(tap, only, wire, net):
     k = Keeper(wire, net, {"rules": [{"allow": "internet"}]})
     run("the first message is answered", says_ok, k)
     run("by address", by_address, k)
+    run("an echo", native.ping, k, Internet.ADDR4)
+    run("an echo by IPv6", native.ping, k, Internet.ADDR6)
     run("the host itself is not the Internet", host_is_not_internet, k)
     run("counters and flows are shown", shows, k)
     run("bad requests get a sentence", refuses, k)

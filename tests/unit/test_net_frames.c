@@ -475,6 +475,42 @@ START_TEST(udp_goes_there_and_back)
 }
 END_TEST
 
+/* More than the link holds, of several flows: each waits for its turn. */
+START_TEST(large_datagrams_wait_for_room)
+{
+	enum {
+		FLOWS = 8,
+		EACH = 3
+	};
+	static uint8_t large[60000];
+	struct sockaddr_in from[FLOWS];
+	uint16_t port;
+	int fd = udp_server(&port);
+	unsigned int n = 0;
+
+	lk_init(&k);
+	for (uint16_t i = 0; i < FLOWS; i++) {
+		socklen_t len = sizeof(from[i]);
+
+		lk_send(&k, frame, udp(&local4, (uint16_t)(100 + i), port, 12));
+		ck_assert_int_eq(recvfrom(fd, got, 16, 0,
+					  (struct sockaddr *)&from[i], &len),
+				 4);
+	}
+	for (int i = 0; i < FLOWS * EACH; i++)
+		ck_assert_int_eq(sendto(fd, large, sizeof(large), 0,
+					(struct sockaddr *)&from[i % FLOWS],
+					sizeof(from[0])),
+				 (ssize_t)sizeof(large));
+	while (n < FLOWS * EACH) {
+		ck_assert_uint_eq(lk_wait(&k, got), 14 + 28 + sizeof(large));
+		n++;
+	}
+	lk_done(&k);
+	(void)close(fd);
+}
+END_TEST
+
 START_TEST(the_oldest_udp_flow_makes_room)
 {
 	uint16_t port;
@@ -533,5 +569,5 @@ CHECK_MAIN("net_frames", only_the_guests_mac_is_heard,
 	   other_messages_of_icmp_are_not_answered, other_protocols_are_refused,
 	   groups_are_not_served, udp_that_lies_is_dropped,
 	   udp_that_is_denied_is_told_so, udp_goes_there_and_back,
-	   the_oldest_udp_flow_makes_room,
+	   large_datagrams_wait_for_room, the_oldest_udp_flow_makes_room,
 	   a_datagram_beyond_the_mtu_comes_in_pieces)
