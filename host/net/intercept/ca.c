@@ -147,10 +147,24 @@ static char *pem_of(X509 *x)
 
 /* ---- The authority ---- */
 
+/* Neither its configuration nor anything else is read from a file. */
+int ca_begin_openssl(struct err *e)
+{
+	if (OPENSSL_init_ssl(OPENSSL_INIT_NO_LOAD_CONFIG |
+				     OPENSSL_INIT_NO_ATEXIT,
+			     NULL) != 1)
+		return err_set(e, -EIO, "OpenSSL does not start");
+	return 0;
+}
+
 int ca_new(int64_t now_s, struct ca **ret, struct err *e)
 {
-	struct ca *ca = calloc(1, sizeof(*ca));
+	struct ca *ca;
+	int r = ca_begin_openssl(e);
 
+	if (r < 0)
+		return r;
+	ca = calloc(1, sizeof(*ca));
 	if (!ca)
 		return err_set(e, -ENOMEM, "no memory for a CA");
 	ca->key = EVP_EC_gen("P-256");

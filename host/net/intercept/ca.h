@@ -22,6 +22,17 @@
 struct ca;
 
 /**
+ * ca_begin_openssl() - Start OpenSSL without its configuration file
+ *
+ * In a jail there is no file to be read, and what it says (which protocols, which
+ * engines) is not for us. All that use OpenSSL here do this first; it is done
+ * once.
+ *
+ * Return: 0 or -EIO
+ */
+MUST_CHECK int ca_begin_openssl(struct err *e);
+
+/**
  * ca_new() - Make keys and a certificate
  * @now_s:	Unix time
  *

@@ -70,10 +70,15 @@ static size_t add_certs(X509_STORE *store, BIO *b)
 
 int trust_new(const char *pem, size_t len, struct trust **ret, struct err *e)
 {
-	struct trust *t = calloc(1, sizeof(*t));
-	BIO *b = len <= INT_MAX ? BIO_new_mem_buf(pem, (int)len) : NULL;
+	struct trust *t;
+	BIO *b;
 	size_t n = 0;
+	int r = ca_begin_openssl(e);
 
+	if (r < 0)
+		return r;
+	t = calloc(1, sizeof(*t));
+	b = len <= INT_MAX ? BIO_new_mem_buf(pem, (int)len) : NULL;
 	if (t)
 		t->ctx = new_ctx(TLS_client_method());
 	if (t && t->ctx && b)
