@@ -72,21 +72,43 @@ static size_t serve(void *ctx, const struct iovec *in, unsigned int n_in,
 	struct fake_fs *t = ctx;
 	char text[TEXT_MAX];
 	size_t len = gather(in, n_in, text), done = 0;
+	bool later;
 
 	(void)pthread_mutex_lock(&t->lock);
 	t->n_now++;
 	t->n_most = MAX(t->n_most, t->n_now);
 	if (len && text[0] == 'h')
 		hold(t);
+	later = len && text[0] == 'l' && t->n_open == 0;
+	t->n_later += later;
+	t->n_open -= len && text[0] == 'l' && !later;
 	(void)pthread_mutex_unlock(&t->lock);
-	if (!len || text[0] != '-')
+	if (!later && (!len || text[0] != '-'))
 		done = scatter(out, n_out, text, len);
 	(void)pthread_mutex_lock(&t->lock);
 	t->n_now--;
-	t->n_served++;
+	t->n_served += !later;
 	(void)pthread_cond_broadcast(&t->changed);
 	(void)pthread_mutex_unlock(&t->lock);
-	return done;
+	return later ? VIRTIO_FS_LATER : done;
+}
+
+static size_t refuse(void *ctx, const struct iovec *in, unsigned int n_in,
+		     const struct iovec *out, unsigned int n_out)
+{
+	(void)ctx;
+	(void)in;
+	(void)n_in;
+	return scatter(out, n_out, "no", 2);
+}
+
+void fake_fs_open(struct fake_fs *t, unsigned int n, bool tell)
+{
+	(void)pthread_mutex_lock(&t->lock);
+	t->n_open += n;
+	(void)pthread_mutex_unlock(&t->lock);
+	if (tell)
+		virtio_fs_again(t->f);
 }
 
 static void renew(void *ctx)
@@ -141,6 +163,8 @@ struct fake_fs *fake_fs_new(unsigned int n_queues, unsigned int n_workers)
 		.n_queues = n_queues,
 		.n_workers = n_workers,
 		.serve = serve,
+		.refuse = refuse,
+		.n_parked = 3,
 		.renew = renew,
 		.tend = tend,
 		.still = still,

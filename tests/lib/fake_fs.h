@@ -4,7 +4,8 @@
  *
  * The server answers a request with its own bytes behind the header, in
  * capital letters; one that begins with 'h' it holds until fake_fs_let_go(),
- * one that begins with '-' has no answer.  The loop has a thread of its own,
+ * one that begins with '-' has no answer, one that begins with 'l' waits until
+ * there is @n_open for it, and "NO" is said if it cannot be put aside.  The loop has a thread of its own,
  * the test is the vCPU.
  */
 #ifndef HUTCH_TESTS_FAKE_FS_H
@@ -30,6 +31,8 @@
  * @n_served:	Requests that the server has answered
  * @n_most:	The most it had under way at once
  * @n_now:	Under way
+ * @n_later:	Times that it had one put aside
+ * @n_open:	So many of them may be answered
  * @n_renewed:	Times it was told to forget
  * @n_tended:	Times it looked after things
  * @n_still:	Times it was told that nothing is under way
@@ -53,6 +56,8 @@ struct fake_fs {
 	unsigned int n_served;
 	unsigned int n_most;
 	unsigned int n_now;
+	unsigned int n_later;
+	unsigned int n_open;
 	unsigned int n_renewed;
 	unsigned int n_tended;
 	unsigned int tend_until;
@@ -86,6 +91,9 @@ const char *fake_fs_answer(struct fake_fs *t, unsigned int qi, unsigned int i);
 
 /** fake_fs_await() - Wait until *@what, a field under the lock, is @n */
 void fake_fs_await(struct fake_fs *t, const unsigned int *what, unsigned int n);
+
+/** fake_fs_open() - Let @n of those that wait be answered, and say so if @tell */
+void fake_fs_open(struct fake_fs *t, unsigned int n, bool tell);
 
 /** fake_fs_let_go() - Let @n held requests go, those that come later too */
 void fake_fs_let_go(struct fake_fs *t, unsigned int n);

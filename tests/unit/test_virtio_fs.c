@@ -274,6 +274,108 @@ START_TEST(stopped_queue_takes_nothing_back)
 }
 END_TEST
 
+static unsigned int n_parked(struct fake_fs *t)
+{
+	struct virtio_fs_stats st;
+
+	virtio_fs_stats(t->f, &st);
+	return (unsigned int)st.n_parked;
+}
+
+static void await_parked(struct fake_fs *t, unsigned int n)
+{
+	while (n_parked(t) != n)
+		continue;
+}
+
+/* With one worker: it is held up by none of them. */
+START_TEST(what_waits_is_put_aside_and_holds_up_nobody)
+{
+	struct fake_fs *t = booted(2, 1);
+
+	fake_fs_send(t, 1, 0, "later");
+	fake_fs_send(t, 2, 0, "lock");
+	await_parked(t, 2);
+	fake_fs_send(t, 1, 1, "read");
+	expect(t, 1, 1, "READ");
+	fake_fs_send(t, 0, 0, "-forget");
+	expect(t, 0, 0, "");
+	/* By itself after a while, or when somebody says so: the oldest. */
+	fake_fs_open(t, 1, false);
+	expect(t, 1, 0, "LATER");
+	ck_assert_uint_eq(n_parked(t), 1);
+	fake_fs_open(t, 1, true);
+	expect(t, 2, 0, "LOCK");
+	ck_assert_uint_eq(n_parked(t), 0);
+	/* Nothing is put aside that can be done. */
+	fake_fs_open(t, 1, true);
+	fake_fs_send(t, 2, 1, "lock");
+	expect(t, 2, 1, "LOCK");
+	fake_fs_free(t);
+}
+END_TEST
+
+START_TEST(too_many_that_wait_are_refused)
+{
+	struct fake_fs *t = booted(1, 2);
+	uint32_t len;
+
+	for (unsigned int i = 0; i < 3; i++)
+		fake_fs_send(t, 1, i, "later");
+	await_parked(t, 3);
+	fake_fs_send(t, 1, 3, "later");
+	expect(t, 1, 3, "NO");
+	ck_assert_uint_eq(n_parked(t), 3);
+	fake_fs_open(t, 1, true);
+	(void)fake_fs_take(t, 1, &len);
+	fake_fs_send(t, 1, 3, "later");
+	await_parked(t, 3);
+	fake_fs_free(t);
+}
+END_TEST
+
+START_TEST(reset_and_stop_forget_what_waits)
+{
+	struct fake_fs *t = booted(2, 2);
+
+	fake_fs_send(t, 1, 0, "later");
+	fake_fs_send(t, 2, 0, "later");
+	await_parked(t, 2);
+	(void)stop_queue(t);
+	ck_assert_uint_eq(n_parked(t), 1);
+	fake_fs_open(t, 1, true);
+	expect(t, 2, 0, "LATER");
+	fake_fs_send(t, 2, 1, "later");
+	await_parked(t, 1);
+	(void)reset(t);
+	ck_assert_uint_eq(n_parked(t), 0);
+	fake_fs_boot(t, false);
+	fake_fs_open(t, 1, true);
+	fake_fs_send(t, 1, 0, "later");
+	expect(t, 1, 0, "LATER");
+	ck_assert_uint_eq(virtio_fs_dev(t->f)->n_broken, 0);
+	fake_fs_free(t);
+}
+END_TEST
+
+START_TEST(pause_leaves_what_waits_aside)
+{
+	struct fake_fs *t = booted(1, 1);
+
+	fake_fs_send(t, 1, 0, "later");
+	await_parked(t, 1);
+	virtio_fs_pause(t->f);
+	while (!virtio_fs_is_paused(t->f))
+		continue;
+	fake_fs_open(t, 1, true);
+	ck_assert_uint_eq(n_parked(t), 1);
+	ck_assert_uint_eq(t->n_served, 0);
+	virtio_fs_resume(t->f);
+	expect(t, 1, 0, "LATER");
+	fake_fs_free(t);
+}
+END_TEST
+
 /** struct bad - A chain of two descriptors that no driver may offer */
 struct bad {
 	const char *what;
@@ -475,6 +577,9 @@ CHECK_MAIN("virtio_fs", all_workers_are_used,
 	   reset_waits_for_what_is_under_way,
 	   nothing_is_served_until_the_server_has_forgotten,
 	   stopped_queue_takes_nothing_back,
+	   what_waits_is_put_aside_and_holds_up_nobody,
+	   too_many_that_wait_are_refused, reset_and_stop_forget_what_waits,
+	   pause_leaves_what_waits_aside,
 	   bad_chain_stops_the_device_until_reset,
 	   device_breaks_while_requests_are_under_way,
 	   server_looks_after_things_until_there_are_none,

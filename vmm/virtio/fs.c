@@ -50,6 +50,7 @@ static void fs_quiesce(struct virtio_dev *vd, int qi)
 {
 	struct virtio_fs *f = fs_of(vd);
 
+	fs_work_forget(f, qi);
 	if (qi >= 0) {
 		while (f->busy[qi] > 0)
 			(void)pthread_cond_wait(&f->calm, &vd->lock);
@@ -109,12 +110,14 @@ static int check(const struct virtio_fs_config *cfg, struct err *e)
 			       "fs: a tag has 1 to %u bytes, not %zu",
 			       VIRTIO_FS_TAG_MAX, len);
 	if (cfg->n_queues > VIRTIO_FS_QUEUES_MAX ||
-	    cfg->n_workers > VIRTIO_FS_WORKERS_MAX)
+	    cfg->n_workers > VIRTIO_FS_WORKERS_MAX ||
+	    cfg->n_parked > VIRTIO_FS_PARKED_MAX)
 		return err_set(e, -ERANGE,
-			       "fs '%s': %u queues and %u workers, of at most "
-			       "%u and %u",
+			       "fs '%s': %u queues, %u workers and %u put "
+			       "aside, of at most %u, %u and %u",
 			       cfg->tag, cfg->n_queues, cfg->n_workers,
-			       VIRTIO_FS_QUEUES_MAX, VIRTIO_FS_WORKERS_MAX);
+			       cfg->n_parked, VIRTIO_FS_QUEUES_MAX,
+			       VIRTIO_FS_WORKERS_MAX, VIRTIO_FS_PARKED_MAX);
 	return 0;
 }
 
@@ -127,6 +130,8 @@ static int init(struct virtio_fs *f, const struct virtio_fs_config *cfg)
 	f->urgent = (struct bell){ -1, -1 };
 	f->cfg = *cfg;
 	f->cfg.tag = NULL;
+	if (!f->cfg.n_parked)
+		f->cfg.n_parked = VIRTIO_FS_PARKED_MAX;
 	f->ops = fs_ops;
 	f->ops.n_queues = 1 + n;
 	memcpy(f->space.tag, cfg->tag, strlen(cfg->tag));
@@ -267,6 +272,13 @@ void virtio_fs_resume(struct virtio_fs *f)
 	unlock(f);
 }
 
+void virtio_fs_again(struct virtio_fs *f)
+{
+	lock(f);
+	fs_work_again(f);
+	unlock(f);
+}
+
 struct virtio_dev *virtio_fs_dev(struct virtio_fs *f)
 {
 	return &f->vd;
@@ -276,6 +288,7 @@ void virtio_fs_stats(struct virtio_fs *f, struct virtio_fs_stats *ret)
 {
 	lock(f);
 	*ret = (struct virtio_fs_stats){ .served = f->served,
-					 .n_busy = fs_work_busy(f) };
+					 .n_busy = fs_work_busy(f),
+					 .n_parked = f->n_parked };
 	unlock(f);
 }

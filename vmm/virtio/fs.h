@@ -19,6 +19,17 @@
 #define VIRTIO_FS_WORKERS_MAX     16u
 #define VIRTIO_FS_TEND_MS         100
 
+/* Requests put aside, and pieces that one may have; see @serve. */
+#define VIRTIO_FS_PARKED_MAX    64u
+#define VIRTIO_FS_PARKED_PIECES 8u
+
+/* They are served again after so long, and then twice that each time. */
+#define VIRTIO_FS_AGAIN_MIN_MS 1u
+#define VIRTIO_FS_AGAIN_MAX_MS 50u
+
+/* What @serve returns for a request that is to be put aside. */
+#define VIRTIO_FS_LATER SIZE_MAX
+
 struct virtio_fs;
 
 /**
@@ -27,10 +38,15 @@ struct virtio_fs;
  * @n_queues:	Request queues, up to VIRTIO_FS_QUEUES_MAX; 0: one
  * @n_workers:	Requests served at once, up to VIRTIO_FS_WORKERS_MAX; 0: the
  *		default. One more thread serves FORGETs
+ * @n_parked:	Requests put aside at once, up to VIRTIO_FS_PARKED_MAX; 0: that
  * @serve:	Answer one request: read @in, write @out, return the bytes
  *		written to @out, 0 for a request that has no answer. Both are
  *		guest memory, which may change at any time. It may take as long
- *		as it takes. Context: worker threads, several at once, no lock
+ *		as it takes. One that cannot be done yet is VIRTIO_FS_LATER: it
+ *		is put aside and served again, by which no thread is held up.
+ *		Context: worker threads, several at once, no lock
+ * @refuse:	Answer one that cannot be put aside, in its place; as @serve, but
+ *		never VIRTIO_FS_LATER. NULL if that never says so either
  * @renew:	The guest has let go of all it knew: so does the server.
  *		Context: a worker thread, no request under way
  * @tend:	Called every VIRTIO_FS_TEND_MS after a request was served, until it
@@ -40,7 +56,7 @@ struct virtio_fs;
  *		more than once. NULL if nobody pauses. Context: any thread, the
  *		device's lock is held
  * @jail:	Called by each thread before it does anything. Return: -errno
- * @ctx:	For @serve, @renew, @tend and @still
+ * @ctx:	For @serve, @refuse, @renew, @tend and @still
  * @dax_base:	Guest physical address of the window that files are mapped into
  * @dax_len:	Its length; 0 for none
  */
@@ -48,8 +64,11 @@ struct virtio_fs_config {
 	const char *tag;
 	unsigned int n_queues;
 	unsigned int n_workers;
+	unsigned int n_parked;
 	size_t (*serve)(void *ctx, const struct iovec *in, unsigned int n_in,
 			const struct iovec *out, unsigned int n_out);
+	size_t (*refuse)(void *ctx, const struct iovec *in, unsigned int n_in,
+			 const struct iovec *out, unsigned int n_out);
 	void (*renew)(void *ctx);
 	bool (*tend)(void *ctx);
 	void (*still)(void *ctx);
@@ -59,10 +78,13 @@ struct virtio_fs_config {
 	uint64_t dax_len;
 };
 
-/** struct virtio_fs_stats - Since start: requests answered; under way now */
+/** struct virtio_fs_stats - Since start: requests answered; now: under way, and
+ *  put aside
+ */
 struct virtio_fs_stats {
 	uint64_t served;
 	uint64_t n_busy;
+	uint64_t n_parked;
 };
 
 /** virtio_fs_new() - No thread yet. Return: 0 or -errno with a sentence */
@@ -100,6 +122,11 @@ bool virtio_fs_is_paused(struct virtio_fs *f);
 
 /** virtio_fs_resume() - Go on. Context: any thread */
 void virtio_fs_resume(struct virtio_fs *f);
+
+/** virtio_fs_again() - Serve what was put aside once more, at once. Context: any
+ *  thread, also in @serve
+ */
+void virtio_fs_again(struct virtio_fs *f);
 
 struct virtio_dev *virtio_fs_dev(struct virtio_fs *f);
 

@@ -21,6 +21,10 @@
  * of its memory.  Then the server forgets, on the high-priority thread, for
  * that may close many files; until it has, no request is taken.
  *
+ * Put aside.  A request that waits for something else than its disk, a lock, is
+ * kept with its pieces and served again after a while by the thread of the
+ * high-priority queue, and at once when somebody says so.  A reset forgets it.
+ *
  * Pause.  Nothing is begun, and whoever asked for it is told when all that was
  * under way has ended; it must not wait, as it is the loop thread.
  */
@@ -53,6 +57,19 @@ struct virtio_fs_worker {
 };
 
 /**
+ * struct virtio_fs_parked - A request put aside
+ * @iov:	@n_out pieces to read, then @n_in to write
+ */
+struct virtio_fs_parked {
+	unsigned int qi;
+	uint16_t head;
+	uint16_t n_out;
+	uint16_t n_in;
+	size_t in_len;
+	struct iovec iov[VIRTIO_FS_PARKED_PIECES];
+};
+
+/**
  * struct virtio_fs - All but what never changes is under @vd.lock
  * @ops:	Ours, with the number of queues
  * @work:	Rung for a worker of requests
@@ -63,6 +80,11 @@ struct virtio_fs_worker {
  * @served:	Requests answered
  * @tending:	@cfg.tend is to be called when @tend_ns has come
  * @tend_ns:	CLOCK_MONOTONIC
+ * @parked:	@n_parked of them, the oldest first; the thread of the
+ *		high-priority queue alone takes one out
+ * @forgot:	How often all of them, or some, were forgotten
+ * @again_ns:	When they are served again, CLOCK_MONOTONIC
+ * @again_ms:	And how long after that
  * @renew:	The server is to forget, when no request is under way
  * @renewing:	It is doing so
  * @tends:	@cfg.tend is being called
@@ -87,6 +109,11 @@ struct virtio_fs {
 	uint64_t served;
 	bool tending;
 	uint64_t tend_ns;
+	struct virtio_fs_parked parked[VIRTIO_FS_PARKED_MAX];
+	unsigned int n_parked;
+	unsigned int forgot;
+	uint64_t again_ns;
+	unsigned int again_ms;
 	bool renew;
 	bool renewing;
 	bool tends;
@@ -103,6 +130,14 @@ struct virtio_fs {
 
 /** fs_work_main() - What a thread does; @arg is its struct virtio_fs_worker */
 void *fs_work_main(void *arg);
+
+/** fs_work_forget() - Forget what is put aside, of queue @qi, or all if it is -1.
+ *  Context: lock held
+ */
+void fs_work_forget(struct virtio_fs *f, int qi);
+
+/** fs_work_again() - Serve it again, at once. Context: lock held */
+void fs_work_again(struct virtio_fs *f);
 
 /** fs_work_busy() - Requests under way. Context: lock held */
 unsigned int fs_work_busy(const struct virtio_fs *f);

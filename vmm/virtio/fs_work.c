@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* vmm/virtio/fs_work.c - the threads that serve requests; see fs_dev.h */
 #include <errno.h>
+#include <string.h>
 
 #include "common/loop.h"
 #include "vmm/virtio/fs_dev.h"
@@ -149,6 +150,115 @@ static void tend(struct virtio_fs *f)
 	tell_still(f);
 }
 
+/* Something is done: give it back and tell who may wait for that. */
+static void finish(struct virtio_fs *f, unsigned int qi, uint16_t head,
+		   size_t len)
+{
+	if (len != VIRTIO_FS_LATER && give_back(f, qi, head, len) < 0)
+		broke(f, qi);
+	f->busy[qi]--;
+	tend_soon(f);
+	(void)pthread_cond_broadcast(&f->calm);
+	/* It may wait for us to begin anew. */
+	if (f->renew)
+		bell_ring(&f->urgent);
+	tell_still(f);
+}
+
+/* ---- Put aside ---- */
+
+static void again_in(struct virtio_fs *f, unsigned int ms)
+{
+	f->again_ms = ms;
+	f->again_ns = loop_now_ns() + ms * NS_PER_MS;
+}
+
+void fs_work_again(struct virtio_fs *f)
+{
+	if (!f->n_parked)
+		return;
+	again_in(f, 0);
+	bell_ring(&f->urgent);
+}
+
+/* A queue that was stopped meanwhile forgets its requests. */
+static bool keeps(const struct virtio_fs *f, unsigned int qi)
+{
+	return f->vd.running && !f->vd.reset_due && f->vd.vq[qi].ready;
+}
+
+/* Return: whether there was room to put it aside. */
+static bool park(struct virtio_fs *f, const struct virtq_chain *c,
+		 unsigned int qi)
+{
+	const unsigned int n = (unsigned int)c->n_out + c->n_in;
+	struct virtio_fs_parked *p = &f->parked[f->n_parked];
+
+	if (f->n_parked == f->cfg.n_parked || n > VIRTIO_FS_PARKED_PIECES)
+		return false;
+	*p = (struct virtio_fs_parked){ .qi = qi,
+					.head = c->head,
+					.n_out = c->n_out,
+					.n_in = c->n_in,
+					.in_len = c->in_len };
+	memcpy(p->iov, c->iov, n * sizeof(*p->iov));
+	f->n_parked++;
+	again_in(f, VIRTIO_FS_AGAIN_MIN_MS);
+	bell_ring(&f->urgent);
+	return true;
+}
+
+void fs_work_forget(struct virtio_fs *f, int qi)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < f->n_parked; i++)
+		if (qi >= 0 && f->parked[i].qi != (unsigned int)qi)
+			f->parked[n++] = f->parked[i];
+	f->n_parked = n;
+	f->forgot++;
+}
+
+/* Return: whether it stays put aside. */
+static bool serve_parked(struct virtio_fs *f, const struct virtio_fs_parked *p)
+{
+	size_t len;
+
+	f->busy[p->qi]++;
+	unlock(f);
+	len = f->cfg.serve(f->cfg.ctx, p->iov, p->n_out, p->iov + p->n_out,
+			   p->n_in);
+	bug_on(len != VIRTIO_FS_LATER && len > p->in_len);
+	lock(f);
+	finish(f, p->qi, p->head, len);
+	return len == VIRTIO_FS_LATER;
+}
+
+static void serve_all_parked(struct virtio_fs *f)
+{
+	const unsigned int forgot = f->forgot;
+	const unsigned int ms = f->again_ms;
+
+	for (unsigned int i = 0; i < f->n_parked && may_serve(f);) {
+		const struct virtio_fs_parked p = f->parked[i];
+		bool stays = serve_parked(f, &p);
+
+		if (forgot != f->forgot)
+			return;
+		if (stays) {
+			i++;
+			continue;
+		}
+		f->n_parked--;
+		memmove(&f->parked[i], &f->parked[i + 1],
+			(f->n_parked - i) * sizeof(p));
+	}
+	/* Unless somebody came, or was let go, meanwhile. */
+	if (f->again_ms == ms)
+		again_in(f, MIN(MAX(2 * ms, VIRTIO_FS_AGAIN_MIN_MS),
+				VIRTIO_FS_AGAIN_MAX_MS));
+}
+
 static void serve(struct virtio_fs *f, struct virtio_fs_worker *w,
 		  unsigned int qi)
 {
@@ -159,17 +269,15 @@ static void serve(struct virtio_fs *f, struct virtio_fs_worker *w,
 	unlock(f);
 	len = f->cfg.serve(f->cfg.ctx, c->iov, c->n_out, c->iov + c->n_out,
 			   c->n_in);
-	bug_on(len > c->in_len);
 	lock(f);
-	if (give_back(f, qi, c->head, len) < 0)
-		broke(f, qi);
-	f->busy[qi]--;
-	tend_soon(f);
-	(void)pthread_cond_broadcast(&f->calm);
-	/* It may wait for us to begin anew. */
-	if (f->renew)
-		bell_ring(&f->urgent);
-	tell_still(f);
+	if (len == VIRTIO_FS_LATER && keeps(f, qi) && !park(f, c, qi)) {
+		unlock(f);
+		len = f->cfg.refuse(f->cfg.ctx, c->iov, c->n_out,
+				    c->iov + c->n_out, c->n_in);
+		lock(f);
+	}
+	bug_on(len != VIRTIO_FS_LATER && len > c->in_len);
+	finish(f, qi, c->head, len);
 }
 
 static void renew(struct virtio_fs *f)
@@ -184,28 +292,46 @@ static void renew(struct virtio_fs *f)
 	tell_still(f);
 }
 
-/* Rounded up, so that when it is over it is time. */
-static int until_tend(const struct virtio_fs *f)
+/* When there is something to do, if there is. */
+static bool next_time(const struct virtio_fs *f, uint64_t *ret_ns)
 {
-	uint64_t now = loop_now_ns();
+	const bool tends = f->tending && !f->paused;
+	const bool again = f->n_parked && may_serve(f);
 
-	if (!f->tending || f->paused)
+	*ret_ns = tends ? f->tend_ns : UINT64_MAX;
+	if (again)
+		*ret_ns = MIN(*ret_ns, f->again_ns);
+	return tends || again;
+}
+
+/* Rounded up, so that when it is over it is time. */
+static int until_next(const struct virtio_fs *f)
+{
+	uint64_t now = loop_now_ns(), at;
+
+	if (!next_time(f, &at))
 		return -1;
-	if (now >= f->tend_ns)
+	if (now >= at)
 		return 0;
-	return (int)((f->tend_ns - now + NS_PER_MS - 1) / NS_PER_MS);
+	return (int)((at - now + NS_PER_MS - 1) / NS_PER_MS);
 }
 
 /* The worker of the high-priority queue has nothing to do but wait. */
 static void rest(struct virtio_fs *f)
 {
-	int timeout_ms = until_tend(f);
+	int timeout_ms = until_next(f);
+	uint64_t now;
 	bool rang;
 
 	unlock(f);
 	rang = bell_wait(&f->urgent, timeout_ms);
 	lock(f);
-	if (!rang && f->tending && !f->paused)
+	if (rang)
+		return;
+	now = loop_now_ns();
+	if (f->n_parked && may_serve(f) && now >= f->again_ns)
+		serve_all_parked(f);
+	else if (f->tending && !f->paused && now >= f->tend_ns)
 		tend(f);
 }
 
