@@ -234,7 +234,8 @@ static const struct option options[] = {
 	  "share a folder: ro, cache=auto|always|never, owner=host|mapped,\n"
 	  "                           uid=N, gid=N, queues=N, upper, quota=SIZE,\n"
 	  "                           inodes=N, dax=never|inode|always,\n"
-	  "                           window=SIZE; up to 18 times",
+	  "                           window=SIZE, locks=guest|host; up to 18\n"
+	  "                           times",
 	  take_fs },
 	{ "--net", "none|tap=IF|fd=N|...",
 	  "a network interface: a tap, or a stream of frames at fd=N or\n"

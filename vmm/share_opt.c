@@ -177,6 +177,22 @@ static int take_dax(void *ctx, const struct opt_value *v, struct err *e)
 	return 0;
 }
 
+static int take_locks(void *ctx, const struct opt_value *v, struct err *e)
+{
+	struct share_opt *s = ctx;
+	char q[OPT_QUOTE_MAX];
+
+	if (opt_is(v, "guest"))
+		s->locks = FS_LOCKS_GUEST;
+	else if (opt_is(v, "host"))
+		s->locks = FS_LOCKS_HOST;
+	else
+		return err_set(e, -EINVAL,
+			       "--fs: locks is guest or host, not '%s'",
+			       opt_quote(q, v));
+	return 0;
+}
+
 static int take_window(void *ctx, const struct opt_value *v, struct err *e)
 {
 	struct share_opt *s = ctx;
@@ -206,6 +222,7 @@ static const struct opt_key keys[] = {
 	{ "queues", false, take_queues }, { "upper", true, take_upper },
 	{ "quota", false, take_quota },   { "inodes", false, take_inodes },
 	{ "dax", false, take_dax },       { "window", false, take_window },
+	{ "locks", false, take_locks },
 };
 
 static const struct opt_keys keys_of_fs = { "--fs", keys, ARRAY_LEN(keys) };

@@ -30,6 +30,7 @@
  * @upper:	It is to be the upper layer of an overlayfs
  * @quota_bytes: As fs_opts has it, and the next
  * @dax:	Which files the guest maps
+ * @locks:	Where locks of files hold
  * @window:	Bytes of guest memory for that; 0 if none
  */
 struct share_opt {
@@ -47,6 +48,7 @@ struct share_opt {
 	uint64_t quota_bytes;
 	uint64_t quota_inodes;
 	enum fs_dax dax;
+	enum fs_locks locks;
 	uint64_t window;
 };
 

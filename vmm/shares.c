@@ -70,6 +70,25 @@ static size_t serve(void *ctx, const struct iovec *in, unsigned int n_in,
 	return fs_serve(s->server, in, n_in, out, n_out);
 }
 
+static size_t refuse(void *ctx, const struct iovec *in, unsigned int n_in,
+		     const struct iovec *out, unsigned int n_out)
+{
+	struct share *s = ctx;
+
+	return fs_refuse(s->server, in, n_in, out, n_out, -ENOLCK);
+}
+
+/* The server outlives the device. */
+static void freed(void *ctx)
+{
+	struct share *s = ctx;
+
+	if (s->dev)
+		virtio_fs_again(s->dev);
+}
+
+_Static_assert(VIRTIO_FS_LATER == FS_SERVE_LATER, "one word for both");
+
 static void renew(void *ctx)
 {
 	struct share *s = ctx;
@@ -131,7 +150,10 @@ static int make_server(struct vm *vm, struct share *s, struct share_opt *o,
 				.upper = o->upper,
 				.quota_bytes = o->quota_bytes,
 				.quota_inodes = o->quota_inodes,
-				.dax = o->dax };
+				.dax = o->dax,
+				.locks = o->locks,
+				.freed = freed,
+				.freed_ctx = s };
 	int r;
 
 	if (fds < need)
@@ -153,6 +175,7 @@ static int make_device(struct share *s, const struct share_opt *o,
 	const struct virtio_fs_config cfg = { .tag = o->tag,
 					      .n_queues = o->queues,
 					      .serve = serve,
+					      .refuse = refuse,
 					      .renew = renew,
 					      .tend = o->dax ? tend : NULL,
 					      .still = still,
@@ -258,6 +281,7 @@ void shares_done(struct vm *vm)
 		if (s->mmio.vd)
 			virtio_mmio_done(&s->mmio);
 		virtio_fs_free(s->dev);
+		s->dev = NULL;
 		fs_server_free(s->server);
 		window_done(&s->window);
 	}

@@ -61,6 +61,22 @@ static void print_policy(const struct hutch_record *rec)
 		line("on-exit", "keep");
 }
 
+/* As -v has it. */
+static void print_mounts(const struct hutch_record *rec)
+{
+	for (size_t i = 0; rec->mounts && rec->mounts[i]; i++) {
+		const struct hutch_mount *m = rec->mounts[i];
+		bool ro = m->flags & HUTCH_MOUNT_RDONLY;
+		bool locks = m->flags & HUTCH_MOUNT_LOCKS_HOST;
+
+		line("mount", "%s:%s%s%s", m->source, m->target,
+		     ro ? ":ro" : "",
+		     !locks ? ""
+		     : ro   ? ",locks=host"
+			    : ":locks=host");
+	}
+}
+
 static void print_forwards(const struct hutch_record *rec)
 {
 	char place[FORWARD_PLACE_MAX];
@@ -111,10 +127,7 @@ static void print_record(const struct hutch_record *rec)
 		     rec->disk == HUTCH_DISK_RAM ? "in memory" : disk);
 	}
 	line("net", "%s", rec->net && *rec->net ? rec->net : "none");
-	for (size_t i = 0; rec->mounts && rec->mounts[i]; i++)
-		line("mount", "%s:%s%s", rec->mounts[i]->source,
-		     rec->mounts[i]->target,
-		     rec->mounts[i]->flags & HUTCH_MOUNT_RDONLY ? ":ro" : "");
+	print_mounts(rec);
 	print_forwards(rec);
 	print_policy(rec);
 	time_line("created", rec->created_ns);

@@ -90,8 +90,8 @@ struct command_opts {
 	  "instead of the image's; \"\" for none" }, \
 	{ "pull", 0, OPT_STR, COMMAND_OFF(pull), "WHEN", \
 	  "an image: missing, always or never (missing)" }, \
-	{ "volume", 'v', OPT_LIST, COMMAND_OFF(volume), "SRC:DST[:ro]", \
-	  "a folder, file or volume, and where in the VM" }, \
+	{ "volume", 'v', OPT_LIST, COMMAND_OFF(volume), "SRC:DST[:WAY]", \
+	  "a folder, file or volume; :ro, :locks=host or both" }, \
 	{ "mount", 0, OPT_LIST, COMMAND_OFF(mount), "WORDS", \
 	  "the same as type=bind,src=SRC,dst=DST[,readonly]" }, \
 	{ "net", 0, OPT_STR, COMMAND_OFF(net), "NET", \

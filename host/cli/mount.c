@@ -13,6 +13,7 @@
 #define TYPE   1u /* seen: see struct words */
 #define SRC    2u
 #define DST    4u
+#define LOCKS  8u
 
 static int no_memory(struct hutch_err *e)
 {
@@ -68,10 +69,12 @@ static int take_modes(struct hutch_mount *m, char *modes, const char *word,
 	     s = strtok_r(NULL, ",", &save)) {
 		if (strcmp(s, "ro") == 0)
 			m->flags |= HUTCH_MOUNT_RDONLY;
-		else if (strcmp(s, "rw") != 0)
+		else if (strcmp(s, "locks=host") == 0)
+			m->flags |= HUTCH_MOUNT_LOCKS_HOST;
+		else if (strcmp(s, "rw") != 0 && strcmp(s, "locks=guest") != 0)
 			return value_refuse(e, VOLUME, word,
 					    "ends in something that is "
-					    "neither ro nor rw");
+					    "none of ro, rw and locks=host");
 	}
 	return 0;
 }
@@ -117,11 +120,24 @@ static unsigned int key_of(const char *key)
 	} keys[] = {
 		{ "type", TYPE },       { "source", SRC }, { "src", SRC },
 		{ "destination", DST }, { "dst", DST },    { "target", DST },
+		{ "locks", LOCKS },
 	};
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
 		if (strcmp(keys[i].name, key) == 0)
 			return keys[i].what;
+	return 0;
+}
+
+static int take_locks(struct hutch_mount *m, const char *value,
+		      const char *word, struct hutch_err *e)
+{
+	if (strcmp(value, "host") == 0)
+		m->flags |= HUTCH_MOUNT_LOCKS_HOST;
+	else if (strcmp(value, "guest") != 0)
+		return value_refuse(e, MOUNT, word,
+				    "has locks that are neither host nor "
+				    "guest");
 	return 0;
 }
 
@@ -131,7 +147,7 @@ static int take_flag(struct hutch_mount *m, const char *key, const char *value,
 	if (strcmp(key, "readonly") != 0 && strcmp(key, "ro") != 0)
 		return value_refuse(e, MOUNT, word,
 				    "has a word that is none of type, src, "
-				    "dst and readonly");
+				    "dst, readonly and locks");
 	if (!value || strcmp(value, "true") == 0 || strcmp(value, "1") == 0)
 		m->flags |= HUTCH_MOUNT_RDONLY;
 	else if (strcmp(value, "false") == 0 || strcmp(value, "0") == 0)
@@ -159,6 +175,8 @@ static int take_word(struct hutch_mount *m, char *s, const char *word,
 		return value_refuse(e, MOUNT, word,
 				    "says the same thing twice");
 	*seen |= what;
+	if (what == LOCKS)
+		return take_locks(m, value, word, e);
 	if (what == SRC)
 		m->source = value;
 	else if (what == DST)
@@ -183,7 +201,7 @@ int mount_words(struct cli_mounts *ms, const char *word, struct hutch_err *e)
 	for (char *s = strtok_r(text, ",", &save); r == 0 && s;
 	     s = strtok_r(NULL, ",", &save))
 		r = take_word(&ms->one[ms->n - 1], s, word, &seen, e);
-	if (r == 0 && seen != (TYPE | SRC | DST))
+	if (r == 0 && (seen & ~LOCKS) != (TYPE | SRC | DST))
 		r = value_refuse(e, MOUNT, word,
 				 "is not type=bind,src=SRC,dst=DST, or "
 				 "type=volume");

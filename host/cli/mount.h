@@ -18,12 +18,16 @@ struct cli_mounts {
 	size_t n;
 };
 
-/** mount_volume() - "SRC:DST[:ro]", "NAME:DST[:ro]". Return: 0; -EINVAL; -ENOMEM */
+/**
+ * mount_volume() - "SRC:DST[:ro]", "NAME:DST[:ro,locks=host]"
+ *
+ * Return: 0; -EINVAL; -ENOMEM
+ */
 MUST_CHECK int mount_volume(struct cli_mounts *ms, const char *word,
 			    struct hutch_err *e);
 
 /**
- * mount_words() - "type=bind|volume,src=SRC,dst=DST[,readonly]"
+ * mount_words() - "type=bind|volume,src=SRC,dst=DST[,readonly][,locks=host]"
  *
  * Return: 0; -EINVAL; -ENOMEM
  */

@@ -217,11 +217,13 @@ static void add_mounts(struct command_line *c, const struct keeper *k)
 
 	for (unsigned int i = 0; m && m[i] && i < HUTCH_MOUNTS_MAX; i++) {
 		mounts_tag(tag, i);
-		add_text(c, "--fs", "tag=%s,fd=%d%s%s", tag,
+		add_text(c, "--fs", "tag=%s,fd=%d%s%s%s", tag,
 			 k->fd[LAUNCH_FD_MOUNT + i],
 			 m[i]->flags & HUTCH_MOUNT_RDONLY ? ",ro" : "",
 			 m[i]->flags & HUTCH_MOUNT_VOLUME ? ",owner=mapped"
-							  : "");
+							  : "",
+			 m[i]->flags & HUTCH_MOUNT_LOCKS_HOST ? ",locks=host"
+							      : "");
 	}
 }
 

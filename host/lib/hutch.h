@@ -215,9 +215,15 @@ enum hutch_wait {
  * HUTCH_MOUNT_RDONLY	Nothing in it changes, times of access included
  * HUTCH_MOUNT_VOLUME	The source is the name of a volume, which is made if it
  *			is not there; see hutch_volume_create()
+ * HUTCH_MOUNT_LOCKS_HOST
+ *			Locks of its files hold on the host, too, and in the other
+ *			VMs that have this: each can keep the others waiting.
+ *			Without it they hold in the VM alone
  */
 #define HUTCH_MOUNT_RDONLY (1u << 0)
 #define HUTCH_MOUNT_VOLUME (1u << 1)
+
+#define HUTCH_MOUNT_LOCKS_HOST (1u << 2)
 
 /**
  * struct hutch_mount - A folder of the host, or a regular file, for a VM

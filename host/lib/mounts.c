@@ -11,8 +11,9 @@
 #include "host/lib/mounts.h"
 #include "host/lib/volume.h"
 
-#define QUOTE_MAX   128
-#define MOUNT_FLAGS (HUTCH_MOUNT_RDONLY | HUTCH_MOUNT_VOLUME)
+#define QUOTE_MAX 128
+#define MOUNT_FLAGS \
+	(HUTCH_MOUNT_RDONLY | HUTCH_MOUNT_VOLUME | HUTCH_MOUNT_LOCKS_HOST)
 
 _Static_assert(HUTCH_MOUNTS_MAX <= WIRE_MOUNTS_MAX, "all in a boot message");
 
@@ -89,6 +90,7 @@ static int take_one(const struct hutch_mount *m, struct mount_one *ret,
 		return err_set(e, -EINVAL,
 			       "mount: what and where are both needed");
 	ret->ro = o.flags & HUTCH_MOUNT_RDONLY;
+	ret->locks_host = o.flags & HUTCH_MOUNT_LOCKS_HOST;
 	ret->volume = o.flags & HUTCH_MOUNT_VOLUME;
 	ret->source = strdup(o.source);
 	if (!ret->source)
@@ -260,7 +262,9 @@ int mounts_record(const struct mounts *ms,
 			.source = text,
 			.target = target,
 			.flags = (ms->m[i].ro ? HUTCH_MOUNT_RDONLY : 0) |
-				 (ms->m[i].volume ? HUTCH_MOUNT_VOLUME : 0),
+				 (ms->m[i].volume ? HUTCH_MOUNT_VOLUME : 0) |
+				 (ms->m[i].locks_host ? HUTCH_MOUNT_LOCKS_HOST
+						      : 0),
 		};
 		text = stpcpy(target, ms->m[i].target) + 1;
 	}

@@ -24,6 +24,7 @@ struct mount_one {
 	bool ro;
 	bool file;
 	bool volume;
+	bool locks_host;
 	int fd;
 };
 

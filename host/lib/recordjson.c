@@ -19,6 +19,10 @@ static const char on_exit_stop[] = "stop";
 static const char bind[] = "bind";
 static const char volume[] = "volume";
 
+/* Where locks of a mount hold. */
+static const char locks_host[] = "host";
+static const char locks_guest[] = "guest";
+
 /* By enum hutch_disk; none is null. */
 static const char *const disks[] = { NULL, "ram", "kept" };
 
@@ -49,11 +53,13 @@ static json_t *json_mounts(const struct hutch_mount *const *v)
 
 	for (size_t i = 0; v && v[i]; i++) {
 		json_t *o = json_pack(
-			"{s:s, s:o, s:o, s:b}", "type",
+			"{s:s, s:o, s:o, s:b, s:s}", "type",
 			v[i]->flags & HUTCH_MOUNT_VOLUME ? volume : bind,
 			"source", jsontext_string(v[i]->source), "target",
 			jsontext_string(v[i]->target), "readonly",
-			!!(v[i]->flags & HUTCH_MOUNT_RDONLY));
+			!!(v[i]->flags & HUTCH_MOUNT_RDONLY), "locks",
+			v[i]->flags & HUTCH_MOUNT_LOCKS_HOST ? locks_host
+							     : locks_guest);
 
 		if (json_array_append_new(a, o) < 0) {
 			json_decref(a);
@@ -253,6 +259,7 @@ static int get_mount(const json_t *o, struct mount_one *ret)
 	const char *source = json_string_value(json_object_get(o, "source"));
 	const char *target = json_string_value(json_object_get(o, "target"));
 	const char *type = json_string_value(json_object_get(o, "type"));
+	const char *locks = json_string_value(json_object_get(o, "locks"));
 
 	if (!source || !target)
 		return -EBADMSG;
@@ -261,6 +268,7 @@ static int get_mount(const json_t *o, struct mount_one *ret)
 		.target = strdup(target),
 		.ro = json_is_true(json_object_get(o, "readonly")),
 		.volume = type && strcmp(type, volume) == 0,
+		.locks_host = locks && strcmp(locks, locks_host) == 0,
 		.fd = -1,
 	};
 	return ret->source && ret->target ? 0 : -ENOMEM;

@@ -2,13 +2,14 @@
 /*
  * tests/conform/fs_mount.c - our FUSE server, with this kernel in the guest's place
  *
- *	fs_mount host|mapped UID DIR MOUNTPOINT COMMAND...
+ *	fs_mount host|host-locks|mapped UID DIR MOUNTPOINT COMMAND...
  *
  * Mounts DIR, as vmm/fs serves it, while COMMAND runs, and ends as that does.
  * The requests come by way of /dev/fuse instead of a virtqueue; they are the
  * same, and so are the mount's options to those of virtio-fs. The server is a
  * process of that user, who has no rights but his own, with as many threads as
- * the device has.
+ * the device has. With host-locks, locks of files are those of the host; what
+ * waits for one is put aside, as the device does.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -32,6 +33,9 @@
 
 #define DESCRIPTORS 1024u
 
+/* Of a request for a lock there is more than enough. */
+#define ASIDE_LEN 4096u
+
 /**
  * struct served - What is served
  * @fd:		/dev/fuse
@@ -47,10 +51,57 @@ __attribute__((noreturn)) static void die(const char *what)
 	exit(125);
 }
 
+/**
+ * struct aside - A request that is put aside
+ * @len:	Bytes in @in
+ */
+struct aside {
+	struct served *v;
+	size_t len;
+	uint8_t in[ASIDE_LEN];
+};
+
+static void answer(const struct served *v, const uint8_t *out, size_t len)
+{
+	/* ENOENT is of a request that was called back. */
+	if (len > 0 && write(v->fd, out, len) < 0 && errno != ENOENT)
+		die("write to /dev/fuse");
+}
+
+static void *serve_again(void *arg)
+{
+	struct aside *a = arg;
+	uint8_t out[ASIDE_LEN];
+	const struct iovec from = { a->in, a->len };
+	const struct iovec to = { out, sizeof(out) };
+	size_t len;
+
+	while ((len = fs_serve(a->v->s, &from, 1, &to, 1)) == FS_SERVE_LATER)
+		(void)usleep(1000);
+	answer(a->v, out, len);
+	free(a);
+	return NULL;
+}
+
+static void put_aside(struct served *v, const struct iovec *in)
+{
+	struct aside *a = malloc(sizeof(*a));
+	pthread_t id;
+
+	if (!a || in->iov_len > sizeof(a->in))
+		die("a request to be put aside");
+	a->v = v;
+	a->len = in->iov_len;
+	memcpy(a->in, in->iov_base, in->iov_len);
+	if (pthread_create(&id, NULL, serve_again, a) != 0)
+		die("pthread_create");
+	(void)pthread_detach(id);
+}
+
 /* ENOENT is of a request that was called back, ENODEV of the end. */
 static void *serve(void *arg)
 {
-	const struct served *v = arg;
+	struct served *v = arg;
 	uint8_t *in = malloc(BUFFER_LEN), *out = malloc(BUFFER_LEN);
 
 	if (!in || !out)
@@ -68,8 +119,10 @@ static void *serve(void *arg)
 		if (n < 0)
 			die("read of /dev/fuse");
 		len = fs_serve(v->s, &from, 1, &to, 1);
-		if (len > 0 && write(v->fd, out, len) < 0 && errno != ENOENT)
-			die("write to /dev/fuse");
+		if (len == FS_SERVE_LATER)
+			put_aside(v, &from);
+		else
+			answer(v, out, len);
 	}
 	free(in);
 	free(out);
@@ -148,12 +201,14 @@ int main(int argc, char **argv)
 	pid_t pid;
 
 	if (argc < 6) {
-		(void)fprintf(stderr, "usage: fs_mount host|mapped UID DIR "
-				      "MOUNTPOINT COMMAND...\n");
+		(void)fprintf(stderr, "usage: fs_mount host|host-locks|mapped "
+				      "UID DIR MOUNTPOINT COMMAND...\n");
 		return 125;
 	}
 	if (strcmp(argv[1], "mapped") == 0)
 		o.owner = FS_OWNER_MAPPED;
+	if (strcmp(argv[1], "host-locks") == 0)
+		o.locks = FS_LOCKS_HOST;
 	o.root_fd = open(argv[3], O_PATH | O_DIRECTORY | O_CLOEXEC);
 	v.fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
 	if (o.root_fd < 0 || v.fd < 0)

@@ -6,10 +6,10 @@
 # Usage: natively.sh CONFORM FS_MOUNT TREE
 #
 # On its disk and in memory, which shows that the rules are right; then on what
-# vmm/fs makes of a folder, with this kernel as the guest: as a share, as a
-# mapped tree, and as the root of a VM from an image, an overlay over one. And
+# vmm/fs makes of a folder, with this kernel as the guest: as a share, as one
+# whose locks are the host's, as a mapped tree, and as the root of a VM from an image, an overlay over one. And
 # docs/conformance.md says what is said to differ.
-# Speaks TAP. Needs root, and /dev/fuse for the last three.
+# Speaks TAP. Needs root, and /dev/fuse for the last four.
 set -euo pipefail
 
 conform=$(realpath "$1") fs_mount=$(realpath "$2") tree=$(realpath "$3")
@@ -118,6 +118,8 @@ mkdir disk-dir low over
 check "the disk" "$conform" --kind "$(kind_of .)" disk-dir
 check "memory" "$conform" --kind tmpfs "$mem"
 check_served "a share" served host share "$conform" --kind share mnt
+check_served "a share whose locks are the host's" \
+	served host-locks locks "$conform" --kind share mnt 'lock/*'
 check_served "a mapped tree" served mapped tree "$conform" --kind mapped mnt
 check_served "a root over a mapped tree" root_overlay
 check "what differs is documented" documented

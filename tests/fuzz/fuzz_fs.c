@@ -6,7 +6,8 @@
  * mapped: a quota), bit 4 no INIT before the rest, bits 5 to 7 how the pieces
  * are cut.  If it has all of bits 0 and 4 to 7, the next byte is in its place, and
  * there is a window for files to be mapped into, of as many slots as the bits 0
- * to 1 of the byte after it say, which is for large files alone if it has bit 7.
+ * to 1 of the byte after it say, which is for large files alone if it has bit 7,
+ * and locks are the host's if it has bit 6.
  * Then records of 8 bytes and what follows:
  *
  *	operation	FUSE's opcode; from 200 on, something the host does
@@ -283,6 +284,7 @@ static void begin(struct state *st, uint8_t how, const uint8_t *window)
 	*st = (struct state){ .maps = window != NULL };
 	if (window) {
 		o.dax = *window & 0x80 ? FS_DAX_INODE : FS_DAX_ALWAYS;
+		o.locks = *window & 0x40 ? FS_LOCKS_HOST : FS_LOCKS_GUEST;
 		fw_init(&st->w, 1 + (*window & 3), &o);
 	}
 	fk_scratch(&st->k);

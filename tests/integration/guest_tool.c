@@ -8,14 +8,18 @@
  *	guest_tool listen ADDRESS PORT	a TCP server that never accepts
  *	guest_tool echo ADDRESS PORT	one that sends back what it gets, until
  *					its end
+ *	guest_tool lock flock|fcntl wait|try FILE COMMAND...
+ *					run it with FILE locked; 1: it cannot be
  *	guest_tool bomb			as many processes as it gets
  */
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -125,6 +129,26 @@ static void serve_echo(int listener)
 	}
 }
 
+/* What is executed goes on to have both kinds. */
+static void lock(char **argv)
+{
+	const int wait = strcmp(argv[1], "wait") == 0;
+	int fd = open(argv[2], O_RDWR | O_CREAT, 0644);
+	struct flock fl = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+	int r;
+
+	if (fd < 0)
+		die(argv[2]);
+	if (strcmp(argv[0], "flock") == 0)
+		r = flock(fd, wait ? LOCK_EX : LOCK_EX | LOCK_NB);
+	else
+		r = fcntl(fd, wait ? F_SETLKW : F_SETLK, &fl);
+	if (r < 0)
+		die(argv[0]);
+	(void)execvp(argv[3], argv + 3);
+	die(argv[3]);
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -133,6 +157,8 @@ int main(int argc, char **argv)
 		zero();
 	else if (strcmp(what, "order") == 0 && argc == 3)
 		order(strtol(argv[2], NULL, 10));
+	else if (strcmp(what, "lock") == 0 && argc >= 6)
+		lock(argv + 2);
 	else if (strcmp(what, "echo") == 0 && argc == 4)
 		serve_echo(listen_on(argv[2], argv[3], SOMAXCONN));
 	else if (strcmp(what, "listen") == 0 && argc == 4)

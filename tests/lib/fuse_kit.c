@@ -160,8 +160,12 @@ size_t fk_raw(struct fuse_kit *k, const void *in, size_t len, size_t out_len,
 	unsigned int n_in = cut(in_iov, in, len, k->piece);
 	unsigned int n_out = cut(out_iov, NULL, out_len, k->piece);
 	size_t n = fs_serve(k->s, in_iov, n_in, out_iov, n_out);
+	const bool later = n == FS_SERVE_LATER;
 	struct fuse_out_header h = { 0 };
-	uint8_t *all = malloc(n ? n : 1);
+	uint8_t *all;
+
+	n = later ? 0 : n;
+	all = malloc(n ? n : 1);
 
 	bug_on(!all || n > out_len);
 	join(out_iov, n_out, all, n);
@@ -170,7 +174,7 @@ size_t fk_raw(struct fuse_kit *k, const void *in, size_t len, size_t out_len,
 	free(k->body);
 	k->body = NULL;
 	k->len = 0;
-	*ret_error = 0;
+	*ret_error = later ? FK_LATER : 0;
 	if (n > 0) {
 		bug_on(n < sizeof(h));
 		memcpy(&h, all, sizeof(h));
@@ -219,7 +223,8 @@ int fk_op(struct fuse_kit *k, uint32_t op, uint64_t node, const void *arg,
 	n = fk_raw(k, buf, h.len, sizeof(struct fuse_out_header) + k->room,
 		   &error);
 	free(buf);
-	bug_on(n == 0 && op != FUSE_FORGET && op != FUSE_BATCH_FORGET);
+	bug_on(n == 0 && error != FK_LATER && op != FUSE_FORGET &&
+	       op != FUSE_BATCH_FORGET);
 	return error;
 }
 

@@ -14,6 +14,9 @@
 
 #define FK_PATH 512u
 
+/* What a request that the server puts aside gives, in place of an errno. */
+#define FK_LATER 1
+
 /* What lies beside the shared folder. */
 #define FK_SECRET "the host's own"
 

@@ -125,6 +125,7 @@ START_TEST(each_bad_option_is_refused_by_name)
 		{ "--fs tag=t,dir=/,", "'' is no word" },
 		{ "--fs tag=t,dir=/,dax", "dax needs a value" },
 		{ "--fs tag=t,dir=/,dax=yes", "not 'yes'" },
+		{ "--fs tag=t,dir=/,locks=no", "guest or host, not 'no'" },
 		{ "--fs tag=t,dir=/,window=1G", "for dax=inode or" },
 		{ "--fs tag=t,dir=/,dax=never,window=1G", "for dax=inode or" },
 		{ "--fs tag=t,dir=/,dax=inode,window=14M", "16M to 1024M" },
@@ -138,7 +139,7 @@ START_TEST(each_bad_option_is_refused_by_name)
 		{ "--fs tag=t,dir=/,owner=mapped,quota=", "quota" },
 		{ "--fs tag=t,dir=/,owner=mapped,inodes=5", "needs quota" },
 		{ "--fs tag=t,dir=/,owner=mapped,quota=1G,inodes=0", "inodes" },
-		{ "--fs tag=t,dir=/,locks", "'locks' is no word" },
+		{ "--fs tag=t,dir=/,lock", "'lock' is no word" },
 		{ "--fs tag=t,dir=/,cache=writeback", "not 'writeback'" },
 		{ "--fs tag=t,dir=/,owner=me", "not 'me'" },
 		{ "--fs tag=t,dir=/,uid=4294967295", "uid" },
@@ -174,15 +175,16 @@ START_TEST(shares_are_read_word_by_word)
 	struct config c;
 	struct err e;
 
-	ck_assert_int_eq(parse("--fs tag=a,dir=/a/b=c "
-			       "--fs ro,queues=7,fd=5,cache=never,uid=1000,"
-			       "gid=4294967294,owner=host,tag=b "
-			       "--fs=cache=always,owner=mapped,upper,tag=c,"
-			       "quota=2G,inodes=7,dir=d,"
-			       "dax=inode "
-			       "--fs window=1G,dax=always,tag=d,dir=d",
-			       &c, &e),
-			 0);
+	ck_assert_int_eq(
+		parse("--fs tag=a,dir=/a/b=c "
+		      "--fs ro,queues=7,fd=5,cache=never,uid=1000,"
+		      "gid=4294967294,owner=host,tag=b "
+		      "--fs=cache=always,owner=mapped,upper,tag=c,"
+		      "quota=2G,inodes=7,dir=d,"
+		      "dax=inode,locks=guest "
+		      "--fs window=1G,dax=always,tag=d,dir=d,locks=host",
+		      &c, &e),
+		0);
 	ck_assert_uint_eq(c.n_shares, 4);
 	ck_assert_int_eq(c.share[0].dax, FS_DAX_NEVER);
 	ck_assert_uint_eq(c.share[0].window, 0);
@@ -190,6 +192,9 @@ START_TEST(shares_are_read_word_by_word)
 	ck_assert_uint_eq(c.share[2].window, 64 << 20);
 	ck_assert_int_eq(c.share[3].dax, FS_DAX_ALWAYS);
 	ck_assert_uint_eq(c.share[3].window, 1 << 30);
+	ck_assert_int_eq(c.share[0].locks, FS_LOCKS_GUEST);
+	ck_assert_int_eq(c.share[2].locks, FS_LOCKS_GUEST);
+	ck_assert_int_eq(c.share[3].locks, FS_LOCKS_HOST);
 	ck_assert_str_eq(c.share[0].tag, "a");
 	ck_assert_uint_eq(c.share[0].dir_len, 6);
 	ck_assert_mem_eq(c.share[0].dir, "/a/b=c", 6);

@@ -135,7 +135,7 @@ START_TEST(each_wrong_mount_is_refused_with_a_sentence)
 		{ "/a", "/d/..", 0, -EINVAL, "has a '..'" },
 		{ "/a", NULL, 0, -EINVAL, "both needed" },
 		{ "/a", "/d", 2, -EINVAL, "use 1 to 64 of letters" },
-		{ "/a", "/d", 4, -EINVAL, "unknown flags 0x4" },
+		{ "/a", "/d", 8, -EINVAL, "unknown flags 0x8" },
 	};
 	char path[6000];
 	struct scene s;
@@ -215,7 +215,7 @@ START_TEST(mounts_are_on_record)
 
 	scene_init(&s);
 	m[0] = mount_of(in(&s, "/b", b), "/y", HUTCH_MOUNT_RDONLY);
-	m[1] = mount_of(in(&s, "/a", a), "/x", 0);
+	m[1] = mount_of(in(&s, "/a", a), "/x", HUTCH_MOUNT_LOCKS_HOST);
 	o.name = "web";
 	o.mounts = v;
 	o.wait = HUTCH_WAIT_READY;
@@ -224,13 +224,13 @@ START_TEST(mounts_are_on_record)
 	ck_assert_int_eq(hutch_inspect(s.v.h, "web", &rec, &s.v.e), 0);
 	ck_assert_str_eq(rec->mounts[0]->source, a);
 	ck_assert_str_eq(rec->mounts[0]->target, "/x");
-	ck_assert_uint_eq(rec->mounts[0]->flags, 0);
+	ck_assert_uint_eq(rec->mounts[0]->flags, HUTCH_MOUNT_LOCKS_HOST);
 	ck_assert_str_eq(rec->mounts[1]->source, b);
 	ck_assert_uint_eq(rec->mounts[1]->flags, HUTCH_MOUNT_RDONLY);
 	ck_assert_ptr_null(rec->mounts[2]);
 	json = hutch_record_json(rec);
 	ck_assert_ptr_nonnull(strstr(json, "\"target\":\"/y\",\"readonly\":"
-					   "true"));
+					   "true,\"locks\":\"guest\""));
 	free(json);
 	hutch_record_free(rec);
 	host_kill_and_rm(&s.v);

@@ -6,6 +6,7 @@
 
 #include "vmm/fs/dax.h"
 #include "vmm/fs/handle.h"
+#include "vmm/fs/lock.h"
 #include "vmm/fs/open.h"
 #include "vmm/fs/ops.h"
 #include "vmm/fs/owner.h"
@@ -149,6 +150,8 @@ int fs_op_flush(struct fs_req *r)
 		e = fs_handle_get(r->s, in.fh, r->h.nodeid, false, &h);
 	if (e)
 		return e;
+	if (r->s->o.locks)
+		fs_locks_flush(r->s, h->ino, in.lock_owner);
 	fs_handle_put(r->s, h);
 	return 0;
 }

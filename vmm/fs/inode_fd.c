@@ -42,7 +42,7 @@ static void spend(struct fs_server *s, int fd)
 
 static unsigned int held(const struct fs_server *s)
 {
-	return s->n_idle + s->n_busy + s->n_pinned + s->n_handles;
+	return s->n_idle + s->n_busy + s->n_pinned + s->n_handles + s->n_locks;
 }
 
 static void close_idle(struct fs_server *s, struct fs_inode *ino)
@@ -74,7 +74,8 @@ unsigned int fs_fds_evict(struct fs_server *s)
 
 bool fs_fds_room(struct fs_server *s)
 {
-	if (s->n_pinned + s->n_handles >= s->o.fds_max - FS_FDS_SPARE)
+	if (s->n_pinned + s->n_handles + s->n_locks >=
+	    s->o.fds_max - FS_FDS_SPARE)
 		return false;
 	if (held(s) >= s->o.fds_max - FS_FDS_SPARE)
 		(void)evict_one(s);

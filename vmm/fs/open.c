@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "vmm/fs/entry.h"
+#include "vmm/fs/lock.h"
 #include "vmm/fs/open.h"
 #include "vmm/fs/ops.h"
 #include "vmm/fs/owner.h"
@@ -86,18 +87,24 @@ static bool unchanged(struct fs_server *s, struct fs_inode *ino,
 	return same;
 }
 
+/* With locks of the host each close is to be told: they go with it. */
+static uint32_t no_flush(const struct fs_server *s)
+{
+	return s->o.locks ? 0 : FOPEN_NOFLUSH;
+}
+
 uint32_t fs_open_flags(struct fs_server *s, struct fs_inode *ino,
 		       const struct statx *st)
 {
 	switch (s->o.cache) {
 	case FS_CACHE_ALWAYS:
-		return FOPEN_NOFLUSH | FOPEN_KEEP_CACHE;
+		return no_flush(s) | FOPEN_KEEP_CACHE;
 	case FS_CACHE_NEVER:
-		return FOPEN_NOFLUSH | FOPEN_DIRECT_IO |
+		return no_flush(s) | FOPEN_DIRECT_IO |
 		       FOPEN_PARALLEL_DIRECT_WRITES;
 	default:
-		return unchanged(s, ino, st) ? FOPEN_NOFLUSH | FOPEN_KEEP_CACHE
-					     : FOPEN_NOFLUSH;
+		return unchanged(s, ino, st) ? no_flush(s) | FOPEN_KEEP_CACHE
+					     : no_flush(s);
 	}
 }
 
@@ -220,7 +227,11 @@ static int release(struct fs_req *r, bool dir)
 	struct fuse_release_in in;
 	int e = fs_req_last(r, &in, sizeof(in));
 
-	return e < 0 ? e : fs_handle_close(r->s, in.fh, r->h.nodeid, dir);
+	if (e == 0)
+		e = fs_handle_close(r->s, in.fh, r->h.nodeid, dir);
+	if (e == 0 && !dir && r->s->o.locks)
+		fs_locks_release(r->s, in.fh);
+	return e;
 }
 
 int fs_op_release(struct fs_req *r)

@@ -4,7 +4,7 @@
  *
  * Each reads the rest of its request, to the end, before it does anything, and
  * appends its answer.  Return: 0; a negative errno, which is then all of the
- * answer; or FS_NO_REPLY.
+ * answer; FS_NO_REPLY; or FS_LATER.
  *
  * Context: any thread, several at once; none holds the lock.
  */
@@ -49,6 +49,11 @@ int fs_op_copy_file_range(struct fs_req *r);
 int fs_op_statfs(struct fs_req *r);
 int fs_op_syncfs(struct fs_req *r);
 int fs_op_interrupt(struct fs_req *r);
+
+/* lock.c */
+int fs_op_getlk(struct fs_req *r);
+int fs_op_setlk(struct fs_req *r);
+int fs_op_setlkw(struct fs_req *r);
 
 /* dax.c */
 int fs_op_setupmapping(struct fs_req *r);

@@ -27,6 +27,9 @@ struct fs_server;
 /* What an operation returns when there is to be no answer at all. */
 #define FS_NO_REPLY 1
 
+/* And when it cannot be done now, and nothing was: see FS_SERVE_LATER. */
+#define FS_LATER 2
+
 /**
  * struct fs_req - Request and answer
  * @s:		Whose it is

@@ -17,6 +17,8 @@
 #define OP_WRITES 2u
 /* Not if there is no window. */
 #define OP_MAPS 4u
+/* Not if locks are the guest's. */
+#define OP_LOCKS 8u
 
 struct op {
 	int (*fn)(struct fs_req *r);
@@ -53,6 +55,9 @@ static const struct op ops[] = {
 	[FUSE_READDIR] = { fs_op_readdir, 0 },
 	[FUSE_RELEASEDIR] = { fs_op_releasedir, 0 },
 	[FUSE_FSYNCDIR] = { fs_op_fsyncdir, 0 },
+	[FUSE_GETLK] = { fs_op_getlk, OP_LOCKS },
+	[FUSE_SETLK] = { fs_op_setlk, OP_LOCKS },
+	[FUSE_SETLKW] = { fs_op_setlkw, OP_LOCKS },
 	[FUSE_CREATE] = { fs_op_create, OP_WRITES },
 	[FUSE_INTERRUPT] = { fs_op_interrupt, 0 },
 	[FUSE_DESTROY] = { fs_op_destroy, 0 },
@@ -77,6 +82,8 @@ static int serve(struct fs_req *r)
 		return -ENOSYS;
 	op = &ops[r->h.opcode];
 	if (op->flags & OP_MAPS && !r->s->o.dax)
+		return -ENOSYS;
+	if (op->flags & OP_LOCKS && !r->s->o.locks)
 		return -ENOSYS;
 	if (!(op->flags & OP_ANYTIME) &&
 	    !atomic_load_explicit(&r->s->ready, memory_order_acquire))
@@ -114,11 +121,22 @@ size_t fs_serve(struct fs_server *s, const struct iovec *in, unsigned int n_in,
 		e = serve_counted(&r);
 	/* Before the guest knows that a file is longer than it was. */
 	fs_dax_heal(s, r.h.nodeid);
+	if (e == FS_LATER)
+		return FS_SERVE_LATER;
 	/* FORGET has no answer, whatever became of it. */
 	if (e == FS_NO_REPLY || r.h.opcode == FUSE_FORGET ||
 	    r.h.opcode == FUSE_BATCH_FORGET)
 		return 0;
 	return fs_req_reply(&r, e);
+}
+
+size_t fs_refuse(struct fs_server *s, const struct iovec *in, unsigned int n_in,
+		 const struct iovec *out, unsigned int n_out, int error)
+{
+	struct fs_req r = { .s = s };
+	int e = fs_req_init(&r, in, n_in, out, n_out);
+
+	return e == FS_NO_REPLY ? 0 : fs_req_reply(&r, e < 0 ? e : error);
 }
 
 static int check_opts(const struct fs_opts *o, struct err *e)
@@ -140,9 +158,10 @@ static int check_opts(const struct fs_opts *o, struct err *e)
 			       "share: a quota is at least %u bytes",
 			       FS_QUOTA_MIN);
 	if (o->cache > FS_CACHE_NEVER || o->owner > FS_OWNER_MAPPED ||
-	    o->dax > FS_DAX_ALWAYS)
+	    o->dax > FS_DAX_ALWAYS || o->locks > FS_LOCKS_HOST)
 		return err_set(e, -EINVAL,
-			       "share: no such way to cache, own or map");
+			       "share: no such way to cache, own, map or "
+			       "lock");
 	if (o->upper && (o->ro || o->owner != FS_OWNER_MAPPED))
 		return err_set(e, -EINVAL,
 			       "share: the upper layer of an overlayfs is a "
@@ -235,6 +254,7 @@ static struct fs_server *server_alloc(const struct fs_opts *o)
 	s->self_fd = -1;
 	s->quota.dir_fd = -1;
 	list_init(&s->idle);
+	list_init(&s->locks);
 	s->uid = geteuid();
 	s->gid = getegid();
 	s->keeps_suid = s->uid == 0;
@@ -285,7 +305,8 @@ void fs_server_stats(struct fs_server *s, struct fs_stats *ret)
 	*ret = (struct fs_stats){
 		.n_inodes = s->inodes.used,
 		.n_handles = s->n_handles,
-		.n_fds = s->n_idle + s->n_busy + s->n_pinned + s->n_handles,
+		.n_fds = s->n_idle + s->n_busy + s->n_pinned + s->n_handles +
+			 s->n_locks,
 	};
 	fs_unlock(s);
 	if (!s->quota.on)

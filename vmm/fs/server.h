@@ -5,7 +5,8 @@
  * How it works.  A request is a list of readable pieces and a list of writable
  * ones, as a virtio-fs queue has them; the server knows neither virtio nor
  * guest memory.  Any number of threads may call fs_serve() at once.  Each call
- * makes its system calls and returns: it never waits for another request.
+ * makes its system calls and returns: it never waits for another request.  What
+ * has to wait for a lock is not done, and to be served again.
  *
  * All it keeps is in two tables: inodes, which the guest has looked up and not
  * yet forgotten, and handles, which it has opened.  An inode is a place (parent
@@ -45,6 +46,9 @@
 /* A shared regular file has this name in the folder that the guest sees. */
 #define FS_FILE_NAME "file"
 
+/* What fs_serve() returns for a request that is to be put aside. */
+#define FS_SERVE_LATER SIZE_MAX
+
 /**
  * enum fs_cache - What the guest may remember
  * @FS_CACHE_AUTO:	names and attributes for a second, data until a file
@@ -79,6 +83,16 @@ enum fs_dax {
 	FS_DAX_NEVER,
 	FS_DAX_INODE,
 	FS_DAX_ALWAYS,
+};
+
+/**
+ * enum fs_locks - Where locks of files hold
+ * @FS_LOCKS_GUEST:	in the guest alone; it does not tell of them
+ * @FS_LOCKS_HOST:	on the host's files, see lock.h
+ */
+enum fs_locks {
+	FS_LOCKS_GUEST,
+	FS_LOCKS_HOST,
 };
 
 /**
@@ -138,6 +152,10 @@ struct fs_window_ops {
  * @dax:	As above
  * @window:	Unless that is FS_DAX_NEVER, with @window_ctx
  * @window_len:	Its length, whole units of 2 MiB
+ * @locks:	As above
+ * @freed:	A lock may be had now that could not: serve again what waits; may
+ *		be NULL. Context: as fs_serve(), no lock held
+ * @freed_ctx:	For it
  * @copy:	As memcpy() for bytes of which one side is a request's; NULL if
  *		all of a request is memory like other. Return: 0, or -errno,
  *		which is then that of the request. Context: as fs_serve()
@@ -160,6 +178,9 @@ struct fs_opts {
 	const struct fs_window_ops *window;
 	void *window_ctx;
 	uint64_t window_len;
+	enum fs_locks locks;
+	void (*freed)(void *ctx);
+	void *freed_ctx;
 	int (*copy)(const void *ctx, void *dst, const void *src, size_t len);
 	const void *copy_ctx;
 };
@@ -224,9 +245,20 @@ void fs_server_stats(struct fs_server *s, struct fs_stats *ret);
  *
  * Context: any thread, several at once; blocks as the host's file system does.
  *
- * Return: bytes written to @out; 0 if there is no reply
+ * Return: bytes written to @out; 0 if there is no reply; FS_SERVE_LATER if it
+ *         waits for a lock: nothing was done, serve it again after a while and
+ *         when @freed says so, or refuse it
  */
 size_t fs_serve(struct fs_server *s, const struct iovec *in, unsigned int n_in,
 		const struct iovec *out, unsigned int n_out);
+
+/**
+ * fs_refuse() - Answer one request with an errno, whatever it asks
+ * @error:	Negative
+ *
+ * Return: as fs_serve(), and never FS_SERVE_LATER
+ */
+size_t fs_refuse(struct fs_server *s, const struct iovec *in, unsigned int n_in,
+		 const struct iovec *out, unsigned int n_out, int error);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include "vmm/fs/dax.h"
 #include "vmm/fs/handle.h"
+#include "vmm/fs/lock.h"
 #include "vmm/fs/ops.h"
 #include "vmm/fs/owner.h"
 
@@ -49,6 +50,8 @@ static uint64_t choose(const struct fs_server *s, uint64_t offered)
 	case FS_CACHE_ALWAYS:
 		break;
 	}
+	if (s->o.locks)
+		flags |= FUSE_POSIX_LOCKS | FUSE_FLOCK_LOCKS;
 	if (s->o.dax)
 		flags |= FUSE_MAP_ALIGNMENT | FUSE_HAS_INODE_DAX;
 	return flags & offered;
@@ -114,6 +117,7 @@ void fs_server_reset(struct fs_server *s)
 {
 	atomic_store_explicit(&s->ready, false, memory_order_release);
 	fs_dax_clear(s);
+	fs_locks_drop_all(s);
 	fs_handles_close_all(s);
 	fs_lock(s);
 	fs_inodes_forget_all(s);

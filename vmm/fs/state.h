@@ -49,6 +49,8 @@ struct fs_inode;
  * @n_busy:	Inodes with a descriptor that somebody uses now
  * @n_pinned:	Inodes with a descriptor that is the only way to them
  * @n_handles:	Open files and folders
+ * @locks:	struct fs_lock, owners of locks
+ * @n_locks:	How many
  * @mem:	Bytes that count towards @mem_max
  * @mem_max:	FS_MEM_MAX
  * @spent:	Descriptors to close when the lock is released
@@ -84,6 +86,8 @@ struct fs_server {
 	unsigned int n_busy;
 	unsigned int n_pinned;
 	unsigned int n_handles;
+	struct list locks;
+	unsigned int n_locks;
 	size_t mem;
 	size_t mem_max;
 	int spent[FS_SPENT_MAX];

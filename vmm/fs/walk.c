@@ -197,6 +197,21 @@ static int check_type(int fd, const struct fs_inode *ino)
 	return (st.stx_mode & S_IFMT) == ino->type ? 0 : -ESTALE;
 }
 
+int fs_reopen(const struct fs_server *s, int fd, int flags)
+{
+	struct open_how how = { .flags = (unsigned int)flags | O_CLOEXEC };
+	char number[16];
+	long r;
+
+	if (s->self_fd < 0)
+		return -ENOENT;
+	(void)snprintf(number, sizeof(number), "%d", fd);
+	do {
+		r = syscall(SYS_openat2, s->self_fd, number, &how, sizeof(how));
+	} while (r < 0 && errno == EINTR);
+	return r < 0 ? -errno : (int)r;
+}
+
 /*
  * Somebody on the host has a lease on the file, and was just told to give it
  * up.  Until he does, or the host's lease-break-time is over, one may wait: for
@@ -205,11 +220,8 @@ static int check_type(int fd, const struct fs_inode *ino)
 static int open_leased(struct fs_server *s, const struct fs_path *path,
 		       int flags)
 {
-	struct open_how how = { .flags = (unsigned int)flags | O_CLOEXEC };
 	auto_fd int fd = fs_open_path(s, path, O_PATH, 0);
 	struct statx st = { 0 };
-	char number[16];
-	long r;
 
 	if (fd < 0)
 		return fd;
@@ -217,11 +229,7 @@ static int open_leased(struct fs_server *s, const struct fs_path *path,
 	    statx(fd, "", AT_EMPTY_PATH, STATX_TYPE, &st) < 0 ||
 	    !S_ISREG(st.stx_mode))
 		return -EAGAIN;
-	(void)snprintf(number, sizeof(number), "%d", fd);
-	do {
-		r = syscall(SYS_openat2, s->self_fd, number, &how, sizeof(how));
-	} while (r < 0 && errno == EINTR);
-	return r < 0 ? -errno : (int)r;
+	return fs_reopen(s, fd, flags);
 }
 
 static int walk_one(struct fs_server *s, const struct fs_inode *ino,

@@ -90,6 +90,14 @@ MUST_CHECK int fs_walk(struct fs_server *s, const struct fs_inode *ino,
 		       int flags);
 
 /**
+ * fs_reopen() - Open a regular file once more, by a descriptor of it
+ * @fd:		Which was seen to be one
+ *
+ * Return: a descriptor; -ENOENT where there is no /proc; or -errno
+ */
+MUST_CHECK int fs_reopen(const struct fs_server *s, int fd, int flags);
+
+/**
  * fs_walk_dir() - A folder to make or remove names in
  * @own:	What the caller has to close, -1 before; the root is open always
  *
