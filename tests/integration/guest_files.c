@@ -8,21 +8,31 @@
  *	guest_files deep DIR N		so many folders, one in the other
  *	guest_files list DIR N		read N names while others come and go
  *	guest_files sparse FILE		three islands in 10 GiB
+ *	guest_files map FILE		write it by a mapping and by calls
+ *	guest_files lock FILE		two who flock() it
  *	guest_files sync FILE N		lines, each printed when it is on disk
  *
  * Says what went wrong and ends with 1; what went right is not told.
  */
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define NAME_LEN 4200
 #define BLOCK    4096
+#define MAP_LEN  65536L
+#define ONE_AT   4093L /* on both sides of where a page ends */
+#define OTHER_AT 20477L
+#define PASSING  125u
 #define GIB      (1ull << 30)
 
 static void die(const char *what)
@@ -184,7 +194,8 @@ static void untouch(const char *dir, const char *name, unsigned int i)
 static void list(const char *dir, unsigned int n)
 {
 	unsigned char *seen = calloc(n, 1);
-	unsigned int k = 0;
+	/* As many of those others, however many stay. */
+	unsigned int k = 0, step = n / PASSING < 16 ? 16 : n / PASSING;
 	struct dirent *de;
 	DIR *d;
 
@@ -196,10 +207,10 @@ static void list(const char *dir, unsigned int n)
 		unsigned long i;
 		char *end;
 
-		if (k++ % 16 == 0)
+		if (k++ % step == 0)
 			touch(dir, "passing", k);
-		if (k % 16 == 9)
-			untouch(dir, "passing", k - 8);
+		if (k % step == step / 2 + 1)
+			untouch(dir, "passing", k - step / 2);
 		if (strncmp(de->d_name, "stay-", 5) != 0)
 			continue;
 		i = strtoul(de->d_name + 5, &end, 10);
@@ -234,6 +245,74 @@ static void sparse(const char *path)
 	(void)close(fd);
 }
 
+static void map(const char *path)
+{
+	int fd = open_or_die(path, O_RDWR | O_CREAT | O_EXCL);
+	char *p;
+
+	if (ftruncate(fd, MAP_LEN) < 0)
+		die("ftruncate");
+	p = mmap(NULL, MAP_LEN, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (p == MAP_FAILED)
+		die("mmap");
+	/* One sees what the other writes, within a page and across two. */
+	memcpy(p + ONE_AT, "mapped", 6);
+	has_at(fd, "mapped", ONE_AT);
+	put_at(fd, "written", OTHER_AT);
+	must(memcmp(p + OTHER_AT, "written", 7) == 0, "it is mapped");
+	if (msync(p, MAP_LEN, MS_SYNC) < 0)
+		die("msync");
+	memcpy(p + MAP_LEN - 4, "last", 4);
+	if (munmap(p, MAP_LEN) < 0)
+		die("munmap");
+	(void)close(fd);
+	fd = open_or_die(path, O_RDONLY);
+	has_at(fd, "mapped", ONE_AT);
+	has_at(fd, "written", OTHER_AT);
+	has_at(fd, "last", MAP_LEN - 4);
+	must(stat_of(fd).st_size == MAP_LEN, "its size");
+	(void)close(fd);
+}
+
+/* Waits for who has the lock, and says so in the file. */
+static void lock_as_second(const char *path, int ready)
+{
+	int fd = open_or_die(path, O_RDWR);
+
+	must(flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK,
+	     "it is locked");
+	must(flock(fd, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK,
+	     "for readers too");
+	if (write(ready, "x", 1) != 1 || flock(fd, LOCK_EX) < 0)
+		die("flock");
+	has_at(fd, "first", 0);
+	put_at(fd, "second", 0);
+	exit(0);
+}
+
+static void lock(const char *path)
+{
+	int fd = open_or_die(path, O_RDWR | O_CREAT | O_EXCL), ready[2];
+	int status = -1;
+	char c;
+	pid_t pid;
+
+	if (pipe2(ready, O_CLOEXEC) < 0 || flock(fd, LOCK_EX) < 0)
+		die("flock");
+	pid = fork();
+	if (pid == 0)
+		lock_as_second(path, ready[1]);
+	(void)close(ready[1]);
+	must(read(ready[0], &c, 1) == 1, "the second has come");
+	put_at(fd, "first", 0);
+	if (flock(fd, LOCK_UN) < 0)
+		die("flock");
+	must(waitpid(pid, &status, 0) == pid && status == 0, "the second");
+	has_at(fd, "second", 0);
+	(void)close(ready[0]);
+	(void)close(fd);
+}
+
 static void sync_lines(const char *path, unsigned int n)
 {
 	int fd = open_or_die(path, O_WRONLY | O_CREAT | O_TRUNC);
@@ -265,6 +344,10 @@ int main(int argc, char **argv)
 		list(argv[2], n);
 	else if (strcmp(what, "sparse") == 0)
 		sparse(argv[2]);
+	else if (strcmp(what, "map") == 0)
+		map(argv[2]);
+	else if (strcmp(what, "lock") == 0)
+		lock(argv[2]);
 	else if (strcmp(what, "sync") == 0)
 		sync_lines(argv[2], n);
 	else
