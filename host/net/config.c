@@ -6,8 +6,10 @@
 
 #include "host/net/config.h"
 
+/* There may be credentials in it. */
 static inline void drop_json(json_t **j)
 {
+	policy_wipe(*j);
 	json_decref(*j);
 }
 #define auto_json AUTO(drop_json)
