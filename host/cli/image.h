@@ -42,7 +42,8 @@ void image_progress_end(struct image_progress *p);
  *
  * Return: 0, or an exit code after its sentence
  */
-MUST_CHECK int image_take(const struct cli *c, struct hutch_image_pull_opts *po,
+MUST_CHECK int image_take(const struct cli *c,
+			  const struct hutch_image_pull_opts *po,
 			  struct hutch_image_info **ret);
 
 /**

@@ -56,17 +56,18 @@ static int read_idle(const struct cli *c, const char *s, unsigned int *ret)
 	return 0;
 }
 
-int image_take(const struct cli *c, struct hutch_image_pull_opts *po,
+int image_take(const struct cli *c, const struct hutch_image_pull_opts *po,
 	       struct hutch_image_info **ret)
 {
+	struct hutch_image_pull_opts own = *po;
 	struct image_progress p;
 	struct hutch_err e = { 0 };
 	int r;
 
 	image_progress_begin(&p);
-	po->progress = image_progress_step;
-	po->progress_arg = &p;
-	r = hutch_image_pull(c->h, po, ret, &e);
+	own.progress = image_progress_step;
+	own.progress_arg = &p;
+	r = hutch_image_pull(c->h, &own, ret, &e);
 	image_progress_end(&p);
 	return r < 0 ? cli_fail(c, &e) : 0;
 }

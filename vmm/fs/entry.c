@@ -117,7 +117,7 @@ static int know(struct fs_server *s, struct fs_inode *dir, const char *name,
 static void look_again(struct fs_server *s, struct fs_inode *dir,
 		       const char *name, struct fs_inode *ino)
 {
-	struct fs_ident ident;
+	struct fs_ident ident = { 0 };
 	struct fs_path path;
 	int fd = -1, r = fs_path_of(s, dir, 0, name, &path);
 
