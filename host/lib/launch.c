@@ -61,11 +61,26 @@ static int fds_text(char buf[FDS_TEXT], const int *fd)
 	return 0;
 }
 
+/* "NAME=value", the caller's; NULL if it is not set, or there is no memory. */
+static char *env_word(const char *name)
+{
+	const char *value = getenv(name);
+	char *word = NULL;
+
+	if (!value || asprintf(&word, "%s=%s", name, value) < 0)
+		return NULL;
+	return word;
+}
+
 static int spawn(const int *fd, char *const argv[], pid_t *pid)
 {
-	/* A minimal environment: nothing of the caller's reaches a VM. */
+	/*
+	 * A minimal environment: nothing of the caller's reaches a VM. Whom
+	 * hutch-net trusts, if it speaks to servers for one, is the caller's.
+	 */
 	static char path[] = "PATH=/usr/sbin:/usr/bin:/sbin:/bin";
-	char *const env[] = { path, NULL };
+	auto_free char *trust = env_word("SSL_CERT_FILE");
+	char *const env[] = { path, trust, NULL };
 	posix_spawn_file_actions_t fa;
 	posix_spawnattr_t attr;
 	int r;

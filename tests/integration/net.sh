@@ -149,3 +149,30 @@ test_policy_root() {
 	refused 125 "the network has ended" hutch net show v
 	expect 0 hutch stop v
 }
+
+# What goes to one host has a secret in it that the guest never sees. TLS is tried
+# with clients that have it, where there is no guest: tests/net.
+test_interception_root() {
+	make_internet
+	ip netns exec "$far" python3 "$HUTCH_TESTS/http_echo.py" 93.184.216.34 &
+	echo=$!
+	trap 'kill "$echo" "$dns"; ip netns del "$far"; end_ns' EXIT
+	cat >"$TMPDIR/policy.json" <<-'EOF'
+	{"rules": [{"intercept": "www.example.org", "inject": [
+	  {"path": "/v1/", "plain": true,
+	   "set": {"Authorization": "Bearer ${env:TOKEN}"}}]}]}
+	EOF
+	refused 125 "wants variable 'TOKEN', which is not set" \
+		in_ns hutch start v --net "$TMPDIR/policy.json"
+	TOKEN=hunter2 expect 0 in_ns hutch start v --net "$TMPDIR/policy.json"
+	is "/v1/x Bearer hunter2" \
+		"$(guest 'wget -q -O - http://www.example.org/v1/x')" "below the path"
+	is "/v2 None" "$(guest 'wget -q -O - http://www.example.org/v2')" "elsewhere"
+	expect 0 guest 'grep -q "BEGIN CERT" /etc/ssl/hutch-ca.pem'
+	like NODE_EXTRA_CA_CERTS=/etc/ssl/hutch-ca.pem "$(guest env)" "environment"
+	is "" "$(grep -rl hunter2 "$HUTCH_STATE" 2>&1)" "files with the secret"
+	is "" "$(guest 'cat /proc/*/environ | tr "\\0" "\\n" | grep hunter2')" \
+		"the guest's environments"
+	like 'Bearer ..env:TOKEN' "$(hutch inspect --json v)" "record"
+	expect 0 hutch stop v
+}
