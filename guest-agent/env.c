@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "guest-agent/env.h"
-#include "guest-agent/trust.h"
 
 /* A string and its place in the order of sources: qsort() is not stable. */
 struct entry {
@@ -70,9 +69,6 @@ static size_t gather(struct env *env, struct entry *v,
 		push(v, &n, tty ? "TERM=xterm" : "TERM=dumb");
 	if (!clear) {
 		push_name(env, v, &n, user);
-		for (unsigned int i = 0; i < TRUST_ENV; i++)
-			if (trust_env(boot, i))
-				push(v, &n, trust_env(boot, i));
 		for (uint32_t i = 0; i < boot->envc; i++)
 			push(v, &n, boot->env[i]);
 	}
@@ -84,7 +80,7 @@ static size_t gather(struct env *env, struct entry *v,
 int env_build(struct env *ret, const struct msg_boot *boot,
 	      const struct msg_exec *req, const struct user *user)
 {
-	size_t max = 5 + TRUST_ENV + (size_t)boot->envc + req->envc, n;
+	size_t max = 5 + (size_t)boot->envc + req->envc, n;
 	auto_free struct entry *v = calloc(max, sizeof(*v));
 
 	memset(ret, 0, sizeof(*ret));

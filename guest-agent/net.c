@@ -324,7 +324,7 @@ void net_set_up(struct boot *b)
 	if (r == 0 && (m->n_dns || m->n_search) && write_resolv(m, &e) < 0)
 		boot_problem(b, &e); /* on a full disk, say, one must get in */
 	if (r == 0 && trust_is_on(&b->msg))
-		r = trust_set_up(m->ca, &e);
+		r = trust_set_up(&b->msg, &e);
 	if (r < 0)
 		boot_failed(b, &e);
 }

@@ -18,9 +18,6 @@ static const char *const variables[TRUST_ENV] = {
 	"CURL_CA_BUNDLE=" TRUST_BUNDLE,
 };
 
-/* The bundle has what the image trusts, too. */
-static bool whole;
-
 /* Of Debian and Alpine, Fedora, OpenSUSE; the first that is there. */
 static const char *const bundles[] = {
 	"/etc/ssl/certs/ca-certificates.crt",
@@ -38,11 +35,6 @@ static const char *const anchors[] = {
 bool trust_is_on(const struct msg_boot *m)
 {
 	return m->flags & WIRE_BOOT_NET && m->net.ca && *m->net.ca;
-}
-
-const char *trust_env(const struct msg_boot *m, unsigned int i)
-{
-	return trust_is_on(m) && (whole || i == 0) ? variables[i] : NULL;
 }
 
 /* In place of whatever has the name, a link too. */
@@ -117,10 +109,28 @@ int trust_write(const char *root, const char *ca, struct err *e)
 	return r < 0 ? r : *own != '\0';
 }
 
-int trust_set_up(const char *ca, struct err *e)
+int trust_variables(struct msg_boot *m, bool whole)
 {
-	int r = trust_write("", ca, e);
+	const uint32_t n = whole ? TRUST_ENV : 1;
+	const char **v = calloc((size_t)n + m->envc + 1, sizeof(*v));
 
-	whole = r > 0;
-	return MIN(r, 0);
+	if (!v)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < n; i++)
+		v[i] = variables[i];
+	for (uint32_t i = 0; i < m->envc; i++)
+		v[n + i] = m->env[i];
+	m->env = v;
+	m->envc += n;
+	return 0;
+}
+
+int trust_set_up(struct msg_boot *m, struct err *e)
+{
+	int r = trust_write("", m->net.ca, e);
+
+	if (r < 0)
+		return r;
+	return trust_variables(m, r > 0) < 0 ? err_set(e, -ENOMEM, "no memory")
+					     : 0;
 }

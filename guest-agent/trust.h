@@ -23,19 +23,23 @@
 /* What the usual libraries go by, in the environment of each process. */
 #define TRUST_ENV 5u
 
-/**
- * trust_env() - Variable @i, below TRUST_ENV; NULL: it is not to be set
- *
- * In an image that has no bundle, a bundle with one CA in it would stand in the
- * way of one that is installed later: only what adds to others is set.
- */
-const char *trust_env(const struct msg_boot *m, unsigned int i);
-
 /** trust_is_on() - Whether the boot message has a certificate */
 bool trust_is_on(const struct msg_boot *m);
 
-/** trust_set_up() - Write the files. Return: 0, or -errno with a sentence */
-MUST_CHECK int trust_set_up(const char *ca, struct err *e);
+/** trust_set_up() - Files and variables. Return: 0, or -errno with a sentence */
+MUST_CHECK int trust_set_up(struct msg_boot *m, struct err *e);
+
+/**
+ * trust_variables() - Put them in front of @m's environment, which may differ
+ * @whole:	The bundle has what the image trusts, too.  In an image that has
+ *		none, one with a single CA in it would stand in the way of one
+ *		that is installed later: then only what adds to others is set
+ *
+ * The list is a new one, which lives as long as the message; the old one is left.
+ *
+ * Return: 0 or -ENOMEM
+ */
+MUST_CHECK int trust_variables(struct msg_boot *m, bool whole);
 
 /**
  * trust_write() - Those below a folder

@@ -21,6 +21,14 @@ static int no_memory(struct hutch_err *e)
 	return -ENOMEM;
 }
 
+/* As value_refuse(), of which those who cannot look into it know no value. */
+static int refuse(struct hutch_err *e, const char *what, const char *word,
+		  const char *why)
+{
+	(void)value_refuse(e, what, word, why);
+	return -EINVAL;
+}
+
 /* ---- HOST[:PORT] ---- */
 
 /**
@@ -44,8 +52,8 @@ static int split(const char *what, const char *word, struct target *ret,
 		const char *end = strchr(word, ']');
 
 		if (!end || (end[1] && end[1] != ':'))
-			return value_refuse(e, what, word,
-					    "is not written as [ADDRESS]:PORT");
+			return refuse(e, what, word,
+				      "is not written as [ADDRESS]:PORT");
 		host = word + 1;
 		len = (size_t)(end - host);
 		port = end[1] ? end + 1 : NULL;
@@ -55,9 +63,9 @@ static int split(const char *what, const char *word, struct target *ret,
 		port = NULL;
 	}
 	if (len == 0 || len >= sizeof(ret->host))
-		return value_refuse(e, what, word, "names no host");
+		return refuse(e, what, word, "names no host");
 	if (port && !port[1])
-		return value_refuse(e, what, word, "has no port behind ':'");
+		return refuse(e, what, word, "has no port behind ':'");
 	(void)snprintf(ret->host, sizeof(ret->host), "%.*s", (int)len, host);
 	ret->port = port ? port + 1 : NULL;
 	return 0;
@@ -124,9 +132,9 @@ static int read_injection(const char *word, struct injection *ret,
 	    take_part(ret->head, word, head) < 0 ||
 	    take_part(ret->path, word + head, where - head) < 0 ||
 	    take_part(ret->header, header, (size_t)(value - header)) < 0)
-		return value_refuse(e, "--inject", word,
-				    "is not written as 'HOST[/PATH] "
-				    "HEADER=VALUE'");
+		return refuse(e, "--inject", word,
+			      "is not written as 'HOST[/PATH] "
+			      "HEADER=VALUE'");
 	ret->value = value + 1;
 	return 0;
 }

@@ -111,7 +111,7 @@ static int set_value(struct parse *p, const struct opt *o, const char *value)
 		*(const char **)field = value;
 		return 0;
 	}
-	if (l->n >= OPT_LIST_MAX * (o->kind == OPT_NAMED ? 2u : 1u))
+	if (l->n >= (size_t)OPT_LIST_MAX << (o->kind == OPT_NAMED))
 		return refuse(p, "--%s is given more than %d times", o->name,
 			      OPT_LIST_MAX);
 	if (o->kind == OPT_NAMED) {

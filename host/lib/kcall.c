@@ -130,22 +130,20 @@ int kcall_pass(int run_fd, const char *verb, const int *fds, int n,
 	       int timeout_ms, int *ret_fd, struct err *e)
 {
 	auto_free char *line = malloc(CTL_LINE_MAX);
+	auto_fd int fd = -1;
 	struct ctl_msg m;
 	struct ctl_out o;
-	auto_fd int fd = -1;
 	int r;
 
 	*ret_fd = -1;
-	if (!line)
-		return err_set(e, -ENOMEM, "no memory");
 	ctl_begin(&o, verb);
-	fd = send_line(run_fd, &o, fds, n, e);
+	fd = line ? send_line(run_fd, &o, fds, n, e)
+		  : err_set(e, -ENOMEM, "no memory");
 	if (fd < 0)
 		return fd;
-	r = io_set_nonblock(fd, 1);
-	if (r < 0)
-		return err_set(e, r, "socket: %s", strerror(-r));
-	r = get_answer(fd, timeout_ms, line, &m, ret_fd, e);
+	r = io_set_nonblock(fd, 1) < 0
+		    ? err_set(e, -EIO, "cannot set up a socket")
+		    : get_answer(fd, timeout_ms, line, &m, ret_fd, e);
 	if (r < 0 && *ret_fd >= 0)
 		(void)close(take_fd(ret_fd));
 	return r;

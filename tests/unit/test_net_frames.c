@@ -489,7 +489,7 @@ START_TEST(large_datagrams_wait_for_room)
 	unsigned int n = 0;
 
 	lk_init(&k);
-	for (uint16_t i = 0; i < FLOWS; i++) {
+	for (unsigned int i = 0; i < FLOWS; i++) {
 		socklen_t len = sizeof(from[i]);
 
 		lk_send(&k, frame, udp(&local4, (uint16_t)(100 + i), port, 12));

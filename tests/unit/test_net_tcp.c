@@ -791,7 +791,7 @@ END_TEST
 
 START_TEST(what_is_intercepted_gets_what_was_held)
 {
-	auto_fd int server = -1;
+	int server;
 	const uint8_t *data;
 	size_t len;
 
@@ -811,6 +811,7 @@ START_TEST(what_is_intercepted_gets_what_was_held)
 	ck_assert_uint_eq(len, 6);
 	ck_assert_mem_eq(data, "answer", 6);
 	lk_done(&k);
+	ck_assert_int_eq(close(server), 0);
 }
 END_TEST
 
