@@ -211,6 +211,8 @@ START_TEST(a_request_that_can_be_read_in_two_ways_is_refused)
 		  "GET a.org HTTP/1.1\r\nHost: a.org\r\n\r\n", "400" },
 		{ "a proxy",
 		  "CONNECT a.org:443 HTTP/1.1\r\nHost: a.org\r\n\r\n", "405" },
+		{ "a wish to see the head as the server gets it",
+		  "TRACE / HTTP/1.1\r\nHost: a.org\r\n\r\n", "405" },
 		{ "HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "400" },
 		{ "HTTP/1.2", "GET / HTTP/1.2\r\nHost: a.org\r\n\r\n", "400" },
 		{ "HTTP/0.9", "GET /\r\n\r\n", "400" },

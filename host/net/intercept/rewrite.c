@@ -243,6 +243,15 @@ static const char *check_expect(const struct head *h)
 		       : NULL;
 }
 
+/* A server that traces sends the head back that it got: the credential is in it. */
+static const char *check_method(const char *method)
+{
+	if (strcmp(method, "CONNECT") == 0)
+		return "it is no proxy";
+	return strcmp(method, "TRACE") == 0 ? "it would show what is injected"
+					    : NULL;
+}
+
 /* Return: NULL, or why not with *status. */
 static const char *choose(struct icpt *s, struct head *h, const char *host,
 			  const struct inject **ret, unsigned int *status)
@@ -281,8 +290,9 @@ void request_write(struct icpt *s, struct head *h)
 	char host[NAME_CAP];
 	unsigned int status;
 
-	if (strcmp(h->method, "CONNECT") == 0) {
-		session_refuse(s, 405, "it is no proxy");
+	why = check_method(h->method);
+	if (why) {
+		session_refuse(s, 405, why);
 		return;
 	}
 	if (head_count(h, "Host") != 1 ||
