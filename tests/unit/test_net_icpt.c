@@ -209,6 +209,8 @@ START_TEST(a_request_that_can_be_read_in_two_ways_is_refused)
 		  "400" },
 		{ "a target without a path",
 		  "GET a.org HTTP/1.1\r\nHost: a.org\r\n\r\n", "400" },
+		{ "a fragment in the target",
+		  "GET /#/../x HTTP/1.1\r\nHost: a.org\r\n\r\n", "400" },
 		{ "a proxy",
 		  "CONNECT a.org:443 HTTP/1.1\r\nHost: a.org\r\n\r\n", "405" },
 		{ "a wish to see the head as the server gets it",

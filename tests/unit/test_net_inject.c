@@ -48,6 +48,7 @@ START_TEST(an_injection_that_is_wrong_says_where)
 		{ "[{\"path\":\"/a?b\"}]", "two ways" },
 		{ "[{\"path\":\"/a%2f\"}]", "two ways" },
 		{ "[{\"path\":\"/a\\\\b\"}]", "two ways" },
+		{ "[{\"path\":\"/a;b\"}]", "two ways" },
 		{ "[{\"path\":\"/a//b\"}]", "shortest" },
 		{ "[{\"path\":\"/a/../b\"}]", "shortest" },
 		{ "[{\"path\":\"/a/./b\"}]", "shortest" },
@@ -198,14 +199,38 @@ START_TEST(a_path_is_what_a_server_reads)
 		{ "POST", "/v1//admin", -2 },
 		{ "POST", "/v1/x/../admin", -2 },
 		{ "POST", "/v1/%61dmin", -2 },
+		/* What a server does not pass on, or takes for an end. */
+		{ "GET", "/v1/#/../../admin", -2 },
+		{ "GET", "/v1/x?y#z", -2 },
+		{ "POST", "/v1/admin%3fx", -2 },
+		{ "POST", "/v1/admin%23x", -2 },
+		{ "GET", "/v1/..;/admin", -2 },
+		{ "GET", "/v1/..;x%2fy/admin", -2 },
+		{ "GET", "/v1/..%3bx/admin", -2 },
+		{ "POST", "/v1/admin;x", -2 },
+		{ "POST", "/v1/;x%2fy/%61dmin", -2 },
+		{ "POST", "/v1/ADMIN", 0 },
+		{ "POST", "/v1/Admin/x", 0 },
+		{ "POST", "/v1/%41dmin", -2 },
+		/* Once, and no more: a server need not go on. */
+		{ "POST", "/v1/%61dmin%252fx", -2 },
+		{ "GET", "/v1/%25252e%25252e/admin", -2 },
+		{ "GET", "/v1/%2525252561", -2 },
+		{ "GET", "/v1/x%252fy", 1 },
+		{ "GET", "/v1/..%00/admin", -2 },
+		{ "GET", "/v1/%00", -2 },
+		{ "GET", "/v1/.%09./admin", -2 },
+		{ "GET", "/v1/..%c0%af../admin", -2 },
+		{ "GET", "/v1/%c3%bc", 1 },
+		{ "GET", "/v1/x/../y", -2 },
+		{ "GET", "/x/../../y", -2 },
+		{ "GET", "/v1/.", -2 },
 		/* And if it does not, it is left alone. */
 		{ "GET", "/v1/@scope%2fname", 1 },
 		{ "GET", "/v1//x", 1 },
-		{ "GET", "/v1/x/../y", 1 },
+		{ "GET", "/v1/x;y=z/..a", 1 },
 		{ "GET", "/v1/100%", 1 },
 		{ "GET", "/v1/%zz%2", 1 },
-		{ "GET", "/v1/%00", 1 },
-		{ "GET", "/x/../../y", -1 },
 	};
 	struct policy *p = NULL;
 	const struct inject *all, *got;
@@ -220,6 +245,24 @@ START_TEST(a_path_is_what_a_server_reads)
 		ck_assert_msg(found == t[i].found, "%s %s: %d", t[i].method,
 			      t[i].path, found);
 		free(copy);
+	}
+	policy_unref(p);
+}
+END_TEST
+
+START_TEST(the_root_is_all)
+{
+	static const char *const all[] = { "/",         "*",  "/%00",
+					   "/../x",     "//", "/%c0%af",
+					   "/%25252525" };
+	struct policy *p = NULL;
+	const struct inject *got;
+
+	ck_assert_int_eq(with("[{\"refuse\":true}]", &p, NULL), 0);
+	for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+		ck_assert_int_eq(policy_inject(p, 0, "OPTIONS", all[i], &got),
+				 0);
+		ck_assert_ptr_nonnull(got);
 	}
 	policy_unref(p);
 }
@@ -296,5 +339,5 @@ END_TEST
 
 CHECK_MAIN("net_inject", an_injection_that_is_wrong_says_where,
 	   an_interception_that_is_wrong_says_so, injections_have_limits,
-	   a_path_is_what_a_server_reads, an_interception_is_judged_like_a_name,
-	   credentials_are_wiped)
+	   a_path_is_what_a_server_reads, the_root_is_all,
+	   an_interception_is_judged_like_a_name, credentials_are_wiped)

@@ -58,12 +58,15 @@ static const char *read_target(const struct icpt *s, struct head *h,
 	size_t n = strlen(scheme), len;
 	char name[NAME_CAP];
 
+	/* RFC 9112, 3.2 has none; what follows it is passed on by some. */
+	if (strchr(h->target, '#'))
+		return "its target has a fragment";
 	if (h->target[0] == '/' ||
 	    (strcmp(h->target, "*") == 0 && strcmp(h->method, "OPTIONS") == 0))
 		return NULL;
 	if (strncasecmp(h->target, scheme, n) != 0)
 		return "its target is no path";
-	len = strcspn(h->target + n, "/?#");
+	len = strcspn(h->target + n, "/?");
 	if (!is_us(s, h->target + n, len, name) || strcmp(name, host) != 0)
 		return "its target names another host than its Host";
 	h->target += n + len;
@@ -272,8 +275,8 @@ static const char *choose(struct icpt *s, struct head *h, const char *host,
 		return why;
 	*status = 400;
 	if (policy_inject(s->policy, rule, h->method, h->target, ret) < 0)
-		return "its path can be read in two ways, one of them below a "
-		       "path of the rule";
+		return "its path can be read in two ways, and the rule goes by "
+		       "paths";
 	*status = 403;
 	if (*ret && (*ret)->refuse)
 		return "the rule refuses it";

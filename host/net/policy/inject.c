@@ -2,11 +2,10 @@
 /* host/net/policy/inject.c - which request an injection is for, see inject.h */
 #include <errno.h>
 #include <string.h>
+#include <strings.h>
 
 #include "host/net/policy/inject.h"
 #include "host/net/policy/rule.h"
-
-#define DECODE_TIMES 2 /* some servers do it twice */
 
 static void wipe(char *s)
 {
@@ -43,6 +42,32 @@ void injects_done(struct injects *i)
 
 /* ---- Paths ---- */
 
+/*
+ * Servers, and what stands before them, do not agree on what a path is: how often
+ * percent signs are resolved, whether "//" is "/" and a backslash a slash,
+ * whether ";x" belongs to a segment. So there is a list of what it may be read
+ * as, and an entry is for all of them or for none.
+ */
+#define DECODE_TIMES 4 /* some servers do it twice */
+#define READINGS_MAX ((DECODE_TIMES + 1) * 4)
+
+/**
+ * struct readings - What a path may be read as
+ * @v:		@n of them; the first is as it came
+ * @odd:	There is that in it of which no list would be long enough
+ */
+struct readings {
+	char *v[READINGS_MAX];
+	size_t n;
+	bool odd;
+};
+
+static void readings_done(struct readings *r)
+{
+	for (size_t i = 0; i < r->n; i++)
+		free(r->v[i]);
+}
+
 static int hex(char c)
 {
 	if (c >= '0' && c <= '9')
@@ -51,8 +76,8 @@ static int hex(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Resolve percent signs, in place: it only gets shorter. */
-static void decode(char *s)
+/* Resolve percent signs, but for %00. Return: whether there were any. */
+static bool decode(char *s)
 {
 	char *to = s;
 
@@ -60,94 +85,178 @@ static void decode(char *s)
 		int hi = *s == '%' ? hex(s[1]) : -1;
 		int lo = hi >= 0 ? hex(s[2]) : -1;
 
-		if (lo > 0 || hi > 0) {
-			if (lo < 0) {
-				*to++ = *s;
-				continue;
-			}
-			*to++ = (char)(hi << 4 | lo);
-			s += 2;
-		} else {
+		if (lo < 0 || (hi | lo) == 0) {
 			*to++ = *s;
+			continue;
 		}
+		*to++ = (char)(hi << 4 | lo);
+		s += 2;
+	}
+	*to = '\0';
+	return to != s;
+}
+
+/* Take away "x;this" of each segment, and what follows "?" and "#". */
+static void cut(char *s)
+{
+	char *to = s;
+
+	while (*s && !strchr("?#", *s)) {
+		size_t n = strcspn(s, ";/\\?#");
+
+		memmove(to, s, n);
+		to += n;
+		s += n;
+		if (*s == ';')
+			s += strcspn(s, "/\\?#");
+		if (*s == '/' || *s == '\\')
+			*to++ = *s++;
 	}
 	*to = '\0';
 }
 
-/* The segment at @s, up to a slash of either kind. */
-static size_t segment(const char *s)
+/* One slash for each row of them, of either kind. */
+static void merge(char *s)
 {
-	return strcspn(s, "/\\");
+	char *to = s;
+
+	for (char last = '\0'; *s; s++) {
+		char c = *s;
+
+		if (c == '\\')
+			c = '/';
+		if (c != '/' || last != '/')
+			*to++ = c;
+		last = c;
+	}
+	*to = '\0';
 }
 
-/* Resolve ".", ".." and doubled slashes, in place. Begins with a slash. */
-static void resolve(char *path)
+/* Whether a segment is "." or "..", where all slashes are single ones. */
+static bool has_dots(const char *s)
 {
-	char *to = path;
-	const char *s = path;
-
 	while (*s) {
-		size_t n = segment(s + 1);
-		bool dot = n == 1 && s[1] == '.';
-		bool dots = n == 2 && s[1] == '.' && s[2] == '.';
-		bool last = !s[1 + n];
+		size_t n, dots;
 
-		if (dots)
-			while (to > path && *--to != '/')
-				;
-		/* "/a/." is "/a/"; "//" is "/". */
-		if ((dot || dots || n == 0) ? last : true) {
-			*to++ = '/';
-			if (!dot && !dots) {
-				memmove(to, s + 1, n);
-				to += n;
-			}
-		}
-		s += 1 + n;
+		s += *s == '/';
+		n = strcspn(s, "/");
+		dots = strspn(s, ".");
+		if (n > 0 && n < 3 && dots == n)
+			return true;
+		s += n;
 	}
-	if (to == path)
-		*to++ = '/';
-	*to = '\0';
+	return false;
 }
 
-/* Whether @path is @prefix, or below it: "/v1" does not mean "/v10". */
-static bool is_below(const char *path, const char *prefix)
+/* Controls, which some take away; UTF-8 in a wrong form, which some put right. */
+static bool is_odd_text(const char *s)
 {
-	size_t n = strlen(prefix);
+	json_t *text = json_string(s);
+	bool odd = !text || strstr(s, "%00");
 
-	if (strncmp(path, prefix, n) != 0)
+	json_decref(text);
+	for (; *s; s++)
+		odd = odd || (unsigned char)*s < ' ' || *s == 0x7f;
+	return odd;
+}
+
+static char *add(struct readings *r, const char *s)
+{
+	char *copy = strdup(s);
+
+	if (copy)
+		r->v[r->n++] = copy;
+	return copy;
+}
+
+/* @now, and what follows from it without more percent signs resolved. */
+static int add_readings(struct readings *r, const char *now, const char *bare)
+{
+	char *merged, *cut_now, *cut_bare;
+
+	if (!add(r, now))
+		return -ENOMEM;
+	merged = add(r, now);
+	cut_now = merged ? add(r, now) : NULL;
+	cut_bare = cut_now ? add(r, bare) : NULL;
+	if (!cut_bare)
+		return -ENOMEM;
+	merge(merged);
+	cut(cut_now);
+	merge(cut_now);
+	merge(cut_bare);
+	r->odd = r->odd || has_dots(merged) || has_dots(cut_now) ||
+		 has_dots(cut_bare);
+	return 0;
+}
+
+/* @bare has been cut before each time that percent signs were resolved. */
+static int read_all(struct readings *r, const char *path)
+{
+	size_t n = strcspn(path, "?");
+	auto_free char *now = strndup(path, n), *bare = strndup(path, n);
+	bool more = true;
+	int err = now && bare ? 0 : -ENOMEM;
+
+	r->odd = strchr(path, '#');
+	for (int i = 0; err == 0 && more && i <= DECODE_TIMES; i++) {
+		cut(bare);
+		err = add_readings(r, now, bare);
+		more = decode(now);
+		more = decode(bare) || more;
+	}
+	if (err == 0)
+		r->odd = r->odd || more || is_odd_text(now);
+	return err;
+}
+
+/*
+ * Whether @path is @in's, or below it: "/v1" does not mean "/v10". What is
+ * refused is so in capitals too: some servers do not tell them apart.
+ */
+static bool is_below(const char *path, const struct inject *in)
+{
+	size_t n = strlen(in->path);
+
+	if (in->refuse ? strncasecmp(path, in->path, n) != 0
+		       : strncmp(path, in->path, n) != 0)
 		return false;
-	return prefix[n - 1] == '/' || !path[n] || path[n] == '/';
+	return in->path[n - 1] == '/' || !path[n] || path[n] == '/';
+}
+
+/* Return: 1; 0; -EINVAL: nobody can say */
+static int is_for(const struct inject *in, const struct readings *r)
+{
+	bool below = is_below(r->v[0], in);
+
+	if (strcmp(in->path, "/") == 0)
+		return 1;
+	if (r->odd)
+		return -EINVAL;
+	for (size_t i = 1; i < r->n; i++)
+		if (is_below(r->v[i], in) != below)
+			return -EINVAL;
+	return below;
 }
 
 int policy_inject(const struct policy *p, int rule, const char *method,
 		  const char *path, const struct inject **ret)
 {
-	size_t n = strcspn(path, "?#");
-	auto_free char *raw = strndup(path, n), *read = strndup(path, n);
-	const struct injects *all;
+	AUTO(readings_done) struct readings all = { 0 };
+	const struct injects *list;
+	int r = read_all(&all, path);
 
 	bug_on(rule < 0 || (size_t)rule >= p->n);
-	if (!raw || !read)
-		return -ENOMEM;
-	for (int i = 0; i < DECODE_TIMES; i++)
-		decode(read);
-	if (*read == '/')
-		resolve(read);
 	*ret = NULL;
-	all = &p->rule[rule].injects;
-	for (size_t i = 0; i < all->n; i++) {
-		const struct inject *in = &all->v[i];
-		bool below = is_below(raw, in->path);
+	list = &p->rule[rule].injects;
+	for (size_t i = 0; r == 0 && i < list->n; i++) {
+		const struct inject *in = &list->v[i];
 
 		if (in->method && strcmp(in->method, method) != 0)
 			continue;
-		if (below != is_below(read, in->path))
-			return -EINVAL;
-		if (!below)
-			continue;
-		*ret = in;
-		break;
+		r = is_for(in, &all);
+		if (r == 1)
+			*ret = in;
 	}
-	return 0;
+	return MIN(r, 0);
 }

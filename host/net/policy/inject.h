@@ -68,11 +68,12 @@ void injects_done(struct injects *i);
  * @ret:	The first that matches; NULL: none, the request is left as it is
  *
  * A path is compared as it is and as a server might read it: percent signs
- * resolved, twice over, backslashes as slashes, doubled slashes as one, dots
- * resolved. So "/v1/../admin" is not below "/v1/", nor is "/v1/%2e%2e/admin".
+ * resolved, once and over again, backslashes as slashes, doubled slashes as one,
+ * without what follows a semicolon in a segment. "/" is all, "*" too.
  *
- * Return: 0; -EINVAL: it is below a path in one reading and not in the other, so
- *         nobody can say what it is, and it must be refused
+ * Return: 0; -ENOMEM; -EINVAL: it is below a path in one reading and not in
+ *         another, or has dots as a segment or what nobody can list the readings
+ *         of; it must be refused
  */
 MUST_CHECK int policy_inject(const struct policy *p, int rule,
 			     const char *method, const char *path,

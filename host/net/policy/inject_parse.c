@@ -216,7 +216,7 @@ static int read_path(const json_t *v, struct inject *in, struct err *e)
 			       "%u bytes at most",
 			       INJECT_PATH_MAX);
 	for (const char *c = s; *c; c++)
-		if (*c <= ' ' || *c >= 0x7f || strchr("?#%\\", *c))
+		if (*c <= ' ' || *c >= 0x7f || strchr("?#%\\;", *c))
 			return err_set(e, -EINVAL,
 				       "\"path\" '%s' has a character in it "
 				       "that a server may read in two ways",
