@@ -163,22 +163,32 @@ static int expand_policy(json_t *policy, struct err *e)
 	return r;
 }
 
+/*
+ * The line, and not what stands there, which may be a credential: jansson quotes
+ * it behind "near".
+ */
+static int bad_json(json_error_t *why, struct err *e)
+{
+	char *near = strstr(why->text, " near ");
+
+	if (near)
+		*near = '\0';
+	return err_set(e, -EINVAL,
+		       "network: the policy is no JSON: line %d, column %d: %s",
+		       why->line, why->column, why->text);
+}
+
 static int read_policy(const char *text, json_t **ret, struct err *e)
 {
 	const size_t flags = JSON_REJECT_DUPLICATES;
 	json_error_t why;
-	char q[QUOTE_MAX];
 
 	if (strlen(text) > NETPOLICY_MAX)
 		return err_set(e, -E2BIG,
 			       "network: a policy of %zu bytes is more than %u",
 			       strlen(text), NETPOLICY_MAX);
 	*ret = json_loads(text, flags, &why);
-	if (*ret)
-		return 0;
-	return err_set(e, -EINVAL,
-		       "network: the policy is no JSON: line %d: %s", why.line,
-		       log_escape(q, sizeof(q), why.text, strlen(why.text)));
+	return *ret ? 0 : bad_json(&why, e);
 }
 
 /* ---- Resolvers ---- */

@@ -38,8 +38,9 @@ static json_t *load(const char *text, size_t len, const char *const *keys,
 	doc = json_loadb(text, len, JSON_REJECT_DUPLICATES, &why);
 	if (!json_is_object(doc)) {
 		(void)err_set(e, -EINVAL, "the message is no JSON object: %s",
-			      doc ? "it is something else" : why.text);
-		json_decref(doc);
+			      doc ? "it is something else"
+				  : policy_json_why(&why));
+		drop_json(&doc);
 		return NULL;
 	}
 	json_object_foreach(doc, key, value)
@@ -50,7 +51,7 @@ static json_t *load(const char *text, size_t len, const char *const *keys,
 			k++;
 		if (!*k) {
 			(void)err_set(e, -EINVAL, "unknown key '%.40s'", key);
-			json_decref(doc);
+			drop_json(&doc);
 			return NULL;
 		}
 	}

@@ -60,6 +60,12 @@ START_TEST(a_first_message_that_is_none_gets_a_sentence)
 		  "unknown key 'x'" },
 		{ "{\"policy\":{\"rules\":[]},\"policy\":{},\"resolvers\":[]}",
 		  "duplicate" },
+		{ "{\"policy\":{\"rules\":[{\"inject\":[{\"set\":{\"A\":"
+		  "\"SECRET\n",
+		  "no JSON object" },
+		{ "{\"policy\":{\"rules\":[{\"inject\":[{\"set\":{\"A\":"
+		  "\"SECRET\" \"",
+		  "no JSON object" },
 		{ "{\"policy\":{\"rules\":[{}]},\"resolvers\":[]}", "rule 1" },
 	};
 
@@ -73,6 +79,7 @@ START_TEST(a_first_message_that_is_none_gets_a_sentence)
 			      i);
 		ck_assert_msg(strstr(e.msg, bad[i][1]), "case %zu: %s", i,
 			      e.msg);
+		ck_assert_msg(!strstr(e.msg, "SECRET"), "%s", e.msg);
 		ck_assert_ptr_null(c.policy);
 	}
 }

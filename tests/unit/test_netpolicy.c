@@ -52,6 +52,11 @@ START_TEST(what_cannot_be_sent_is_refused)
 
 	ck_assert_int_eq(netpolicy_message("{", 0, &m, &e), -EINVAL);
 	ck_assert_msg(strstr(e.msg, "no JSON: line 1"), "%s", e.msg);
+	ck_assert_int_eq(netpolicy_message("{\"rules\":[\n\"SECRET\n", 0, &m,
+					   &e),
+			 -EINVAL);
+	ck_assert_msg(strstr(e.msg, "no JSON: line 2"), "%s", e.msg);
+	ck_assert_msg(!strstr(e.msg, "SECRET"), "%s", e.msg);
 	ck_assert_int_eq(netpolicy_message("{\"a\":1,\"a\":2}", 0, &m, &e),
 			 -EINVAL);
 	ck_assert_int_eq(

@@ -78,19 +78,13 @@ int policy_from_json(struct json_t *j, struct policy **ret, struct err *e)
 	return 0;
 }
 
-/*
- * Where it stands, and not what stands there, which may be a credential: jansson
- * quotes it behind "near".
- */
-static int bad_json(json_error_t *je, struct err *e)
+const char *policy_json_why(json_error_t *je)
 {
 	char *near = strstr(je->text, " near ");
 
 	if (near)
 		*near = '\0';
-	return err_set(e, -EINVAL,
-		       "the policy is no JSON: line %d, column %d: %s",
-		       je->line, je->column, je->text);
+	return je->text;
 }
 
 void policy_wipe(struct json_t *j)
@@ -134,7 +128,9 @@ int policy_parse(const char *json, size_t len, struct policy **ret,
 			       len, POLICY_JSON_MAX);
 	j = json_loadb(json, len, JSON_REJECT_DUPLICATES, &je);
 	if (!j)
-		return bad_json(&je, e);
+		return err_set(e, -EINVAL,
+			       "the policy is no JSON: line %d, column %d: %s",
+			       je.line, je.column, policy_json_why(&je));
 	r = policy_from_json(j, ret, e);
 	policy_wipe(j);
 	return r;

@@ -38,7 +38,9 @@ enum net_proto {
 
 struct policy;
 struct pins;
-struct json_t; /* jansson's */
+/* jansson's */
+struct json_t;
+struct json_error_t;
 
 /**
  * policy_parse() - Read a policy
@@ -70,6 +72,16 @@ MUST_CHECK int policy_from_json(struct json_t *j, struct policy **ret,
  * are.
  */
 void policy_wipe(struct json_t *j);
+
+/**
+ * policy_json_why() - What is wrong with a text that is no JSON, for a sentence
+ *
+ * Without what stands there, which may be a credential: jansson quotes it behind
+ * "near". To be called before @je's text is shown to anybody.
+ *
+ * Return: @je's text, cut
+ */
+const char *policy_json_why(struct json_error_t *je);
 
 /** policy_ref() - One more owner. Return: @p */
 struct policy *policy_ref(struct policy *p);
