@@ -322,7 +322,9 @@ struct hutch_image;
  * @net_policy:	With "policy": JSON as in docs/network-policy.md, at most 64
  *		KiB.  The record keeps it as it is; in what it injects
  *		"${env:NAME}" stands for a variable of the caller's environment,
- *		which no file and no command line ever holds
+ *		which no file and no command line ever holds.  A header that
+ *		carries a credential by its name (Authorization, X-Api-Key)
+ *		must have one
  *
  * @forwards:	At most HUTCH_FORWARDS_MAX, none twice; NULL: none.  Ends in NULL
  *

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -148,6 +149,65 @@ static int expand_below(json_t *j, int depth, struct err *e)
 	return 0;
 }
 
+/* A name by which a header may well carry a credential. */
+static bool is_secret(const char *name)
+{
+	static const char *const in[] = { "auth", "cookie", "credential",
+					  "key",  "passw",  "secret",
+					  "token" };
+
+	for (size_t i = 0; i < ARRAY_LEN(in); i++)
+		if (strcasestr(name, in[i]))
+			return true;
+	return false;
+}
+
+static bool has_reference(const char *s)
+{
+	const char *ref = strstr(s, REFERENCE);
+
+	return ref && strchr(ref, '}');
+}
+
+/* A credential as it is would be in the record, and so on the disk. */
+static int check_literals(json_t *headers, size_t rule, struct err *e)
+{
+	const char *name, *value;
+	char q[QUOTE_MAX];
+	json_t *v;
+
+	json_object_foreach(headers, name, v)
+	{
+		value = json_string_value(v);
+		if (!value || !*value || has_reference(value) ||
+		    !is_secret(name))
+			continue;
+		return err_set(
+			e, -EINVAL,
+			"network: rule %zu injects '%s' as it is written, "
+			"which would be kept on the disk; put the value "
+			"into a variable, and write ${env:NAME}",
+			rule, log_escape(q, sizeof(q), name, strlen(name)));
+	}
+	return 0;
+}
+
+static int check_injects(json_t *injects, size_t rule, struct err *e)
+{
+	json_t *j;
+	size_t i;
+	int r = 0;
+
+	json_array_foreach(injects, i, j)
+	{
+		r = r < 0 ? r
+			  : check_literals(json_object_get(j, "set"), rule, e);
+		r = r < 0 ? r
+			  : check_literals(json_object_get(j, "add"), rule, e);
+	}
+	return r;
+}
+
 /* Elsewhere a reference is refused by whoever reads the rule. */
 static int expand_policy(json_t *policy, struct err *e)
 {
@@ -158,9 +218,44 @@ static int expand_policy(json_t *policy, struct err *e)
 	json_array_foreach(json_object_get(policy, "rules"), i, rule)
 	{
 		inject = json_object_get(rule, "inject");
+		r = r < 0 ? r : check_injects(inject, i + 1, e);
 		r = r < 0 || !inject ? r : expand_below(inject, 0, e);
 	}
 	return r;
+}
+
+/* ---- JSON ---- */
+
+/* jansson frees what it has as it is. */
+static void wipe(json_t *j)
+{
+	const char *key;
+	json_t *v;
+	size_t i;
+
+	json_object_foreach(j, key, v)
+	{
+		wipe(v);
+	}
+	json_array_foreach(j, i, v)
+	{
+		wipe(v);
+	}
+	if (json_is_string(j)) {
+		/* The bytes are the value's own, and so not const. */
+		union {
+			const char *given;
+			char *own;
+		} s = { json_string_value(j) };
+
+		explicit_bzero(s.own, json_string_length(j));
+	}
+}
+
+static void drop(json_t *j)
+{
+	wipe(j);
+	json_decref(j);
 }
 
 /*
@@ -246,23 +341,28 @@ static json_t *host_resolvers(void)
 
 /* ---- The messages ---- */
 
-/* @j is ours to free. */
+/*
+ * @j is ours to free. (json_dumps() would leave copies in memory that it has given
+ * back.)
+ */
 static int dump(json_t *j, char **ret, struct err *e)
 {
-	size_t len;
+	size_t len = j ? json_dumpb(j, NULL, 0, JSON_COMPACT) : 0;
+	char *text = len && len <= NETPOLICY_MAX ? malloc(len + 1) : NULL;
 
-	*ret = j ? json_dumps(j, JSON_COMPACT) : NULL;
-	json_decref(j);
-	if (!*ret)
+	if (text) {
+		(void)json_dumpb(j, text, len, JSON_COMPACT);
+		text[len] = '\0';
+	}
+	drop(j);
+	if (len > NETPOLICY_MAX)
+		return err_set(e, -E2BIG,
+			       "network: a policy of %zu bytes is more than %u",
+			       len, NETPOLICY_MAX);
+	if (!text)
 		return err_set(e, -ENOMEM, "no memory");
-	len = strlen(*ret);
-	if (len <= NETPOLICY_MAX)
-		return (int)len;
-	netpolicy_free(*ret);
-	*ret = NULL;
-	return err_set(e, -E2BIG,
-		       "network: a policy of %zu bytes is more than %u", len,
-		       NETPOLICY_MAX);
+	*ret = text;
+	return (int)len;
 }
 
 int netpolicy_message(const char *policy, unsigned int mtu, char **ret,
@@ -273,7 +373,7 @@ int netpolicy_message(const char *policy, unsigned int mtu, char **ret,
 
 	r = r < 0 ? r : expand_policy(p, e);
 	if (r < 0) {
-		json_decref(p);
+		drop(p);
 		return r;
 	}
 	return dump(json_pack("{s:o,s:o,s:i}", "policy", p, "resolvers",
@@ -288,7 +388,7 @@ int netpolicy_change(const char *policy, int all, char **ret, struct err *e)
 
 	r = r < 0 ? r : expand_policy(p, e);
 	if (r < 0) {
-		json_decref(p);
+		drop(p);
 		return r;
 	}
 	return dump(json_pack("{s:o,s:s}", "policy", p, "apply",

@@ -4,7 +4,8 @@
  *
  * The record keeps a policy as it was written. What hutch-net gets has more: the
  * value of each "${env:NAME}" in what a rule injects, and where the host asks for
- * names. It goes there in memory only, by way of the keeper, as one message.
+ * names. It goes there in memory only, by way of the keeper, as one message. So a
+ * header whose name says that it carries a credential must be such a reference.
  */
 #ifndef HUTCH_HOST_LIB_NETPOLICY_H
 #define HUTCH_HOST_LIB_NETPOLICY_H
@@ -26,8 +27,8 @@
  * @mtu:	Of the guest's interface, bytes
  * @ret:	Holds secrets: to be freed by netpolicy_free()
  *
- * Return: its length; -EINVAL: no JSON, or a variable that is not there; -E2BIG;
- *         -ENOMEM
+ * Return: its length; -EINVAL: no JSON, a credential as it is, or a variable that
+ *         is not there; -E2BIG; -ENOMEM. No credential is in the sentence
  */
 MUST_CHECK int netpolicy_message(const char *policy, unsigned int mtu,
 				 char **ret, struct err *e);

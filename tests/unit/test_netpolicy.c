@@ -3,6 +3,9 @@
  * told, and the guest of it
  */
 #include <errno.h>
+#include <jansson.h>
+#include <malloc.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -52,9 +55,9 @@ START_TEST(what_cannot_be_sent_is_refused)
 
 	ck_assert_int_eq(netpolicy_message("{", 0, &m, &e), -EINVAL);
 	ck_assert_msg(strstr(e.msg, "no JSON: line 1"), "%s", e.msg);
-	ck_assert_int_eq(netpolicy_message("{\"rules\":[\n\"SECRET\n", 0, &m,
-					   &e),
-			 -EINVAL);
+	ck_assert_int_eq(
+		netpolicy_message("{\"rules\":[\n\"SECRET\n", 0, &m, &e),
+		-EINVAL);
 	ck_assert_msg(strstr(e.msg, "no JSON: line 2"), "%s", e.msg);
 	ck_assert_msg(!strstr(e.msg, "SECRET"), "%s", e.msg);
 	ck_assert_int_eq(netpolicy_message("{\"a\":1,\"a\":2}", 0, &m, &e),
@@ -84,6 +87,82 @@ START_TEST(what_cannot_be_sent_is_refused)
 				 0, &m, &e),
 		-EINVAL);
 	ck_assert_ptr_nonnull(strstr(e.msg, "not UTF-8"));
+}
+END_TEST
+
+START_TEST(a_credential_is_never_written_into_a_policy)
+{
+	static const struct {
+		const char *header;
+		bool ok;
+	} t[] = {
+		{ "\"Authorization\":\"Bearer SECRET\"", false },
+		{ "\"proxy-authorization\":\"SECRET\"", false },
+		{ "\"Cookie\":\"id=SECRET\"", false },
+		{ "\"X-Api-Key\":\"SECRET\"", false },
+		{ "\"PRIVATE-TOKEN\":\"SECRET\"", false },
+		{ "\"x_password\":\"SECRET\"", false },
+		{ "\"A\":\"b\",\"X-Client-Secret\":\"SECRET ${env:\"", false },
+		{ "\"Authorization\":\"\"", true },
+		{ "\"Authorization\":\"Bearer ${env:HUTCH_TEST_A}\"", true },
+		{ "\"X-Origin\":\"sandbox\"", true },
+	};
+	static const char *const how[] = { "set", "add" };
+
+	ck_assert_int_eq(setenv("HUTCH_TEST_A", "a", 1), 0);
+	for (size_t i = 0; i < 2 * ARRAY_LEN(t); i++) {
+		struct err e = { 0 };
+		char *policy, *m = NULL;
+		int r;
+
+		ck_assert_int_gt(asprintf(&policy,
+					  "{\"rules\":[{},{\"inject\":[{},"
+					  "{\"%s\":{%s}}]}]}",
+					  how[i % 2], t[i / 2].header),
+				 0);
+		r = netpolicy_message(policy, 0, &m, &e);
+		ck_assert_msg((r > 0) == t[i / 2].ok, "%s: %d", policy, r);
+		ck_assert_msg(r > 0 || strstr(e.msg, "rule 2 injects '"), "%s",
+			      e.msg);
+		ck_assert_msg(!strstr(e.msg, "SECRET"), "%s", e.msg);
+		netpolicy_free(m);
+		r = netpolicy_change(policy, 0, &m, &e);
+		ck_assert_int_eq(r > 0, t[i / 2].ok);
+		if (r > 0)
+			netpolicy_free(m);
+		free(policy);
+	}
+}
+END_TEST
+
+static int n_left;
+
+static void look_and_free(void *p)
+{
+	if (p && memmem(p, malloc_usable_size(p), "SECRET", 6))
+		n_left++;
+	free(p);
+}
+
+START_TEST(nothing_is_left_in_memory)
+{
+	static const char policy[] =
+		"{\"rules\":[{\"inject\":[{\"set\":{\"Authorization\":"
+		"\"Bearer ${env:HUTCH_TEST_A}\",\"X-Key\":"
+		"\"${env:HUTCH_TEST_B}\"}}]}]}";
+	struct err e = { 0 };
+	char *m = NULL;
+
+	ck_assert_int_eq(setenv("HUTCH_TEST_A", "SECRET", 1), 0);
+	ck_assert_int_eq(unsetenv("HUTCH_TEST_B"), 0);
+	json_set_alloc_funcs(malloc, look_and_free);
+	ck_assert_int_lt(netpolicy_change(policy, 0, &m, &e), 0);
+	ck_assert_int_eq(setenv("HUTCH_TEST_B", "b", 1), 0);
+	ck_assert_int_gt(netpolicy_change(policy, 0, &m, &e), 0);
+	json_set_alloc_funcs(malloc, free);
+	ck_assert_ptr_nonnull(strstr(m, "SECRET"));
+	netpolicy_free(m);
+	ck_assert_int_eq(n_left, 0);
 }
 END_TEST
 
@@ -183,6 +262,8 @@ START_TEST(certificate_is_added_to_the_boot_message)
 END_TEST
 
 CHECK_MAIN("netpolicy", secrets_come_from_the_environment,
-	   what_cannot_be_sent_is_refused, change_says_for_whom,
+	   what_cannot_be_sent_is_refused,
+	   a_credential_is_never_written_into_a_policy,
+	   nothing_is_left_in_memory, change_says_for_whom,
 	   resolvers_are_read_as_the_c_library_does,
 	   certificate_is_added_to_the_boot_message)
