@@ -179,6 +179,42 @@ START_TEST(the_host_is_open_only_by_name_of_its_address)
 }
 END_TEST
 
+START_TEST(a_range_is_not_the_host_nor_metadata)
+{
+	TRY("{\"allow\":\"93.184.216.0/24\"},{\"allow\":\"169.254.0.0/16\"},"
+	    "{\"allow\":\"168.62.0.0/15\"},{\"allow\":\"100.64.0.0/10\"},"
+	    "{\"allow\":\"fd00::/8\"},{\"allow\":\"64:ff9b::/96\"}",
+	    { NET_TCP, "93.184.216.98", 22, UNSEEN, NULL, JUDGE_ALLOW, 0,
+	      NULL },
+	    { NET_TCP, "93.184.216.99", 22, UNSEEN, NULL, JUDGE_DENY, -1,
+	      "a range means no address of this host" },
+	    { NET_TCP, "64:ff9b::93.184.216.99", 22, UNSEEN, NULL, JUDGE_DENY,
+	      -1, "no address of this host" },
+	    { NET_UDP, "169.254.1.1", 53, UNSEEN, NULL, JUDGE_ALLOW, 1, NULL },
+	    { NET_TCP, "169.254.169.254", 80, UNSEEN, NULL, JUDGE_DENY, -1,
+	      "no metadata service" },
+	    { NET_TCP, "168.63.129.16", 80, UNSEEN, NULL, JUDGE_DENY, -1,
+	      NULL },
+	    { NET_TCP, "100.100.100.200", 80, UNSEEN, NULL, JUDGE_DENY, -1,
+	      NULL },
+	    { NET_TCP, "fd00:ec2::253", 80, UNSEEN, NULL, JUDGE_ALLOW, 4,
+	      NULL },
+	    { NET_TCP, "fd00:ec2::254", 80, UNSEEN, NULL, JUDGE_DENY, -1,
+	      NULL },
+	    { NET_TCP, "64:ff9b::169.254.169.254", 80, UNSEEN, NULL, JUDGE_DENY,
+	      -1, NULL });
+	/* To deny, it means all of them; and one that is named is meant. */
+	TRY("{\"deny\":\"93.184.0.0/16\"},{\"allow\":\"93.184.216.99\"}",
+	    { NET_TCP, "93.184.216.99", 22, UNSEEN, NULL, JUDGE_DENY, 0,
+	      NULL });
+	TRY("{\"allow\":\"fd00:ec2::254\"},{\"allow\":\"93.184.216.99\"}",
+	    { NET_TCP, "fd00:ec2::254", 80, UNSEEN, NULL, JUDGE_ALLOW, 0,
+	      NULL },
+	    { NET_TCP, "93.184.216.99", 22, UNSEEN, NULL, JUDGE_ALLOW, 1,
+	      NULL });
+}
+END_TEST
+
 START_TEST(who_denies_a_range_denies_the_way_round)
 {
 	TRY("{\"deny\":\"8.8.8.0/24\"},{\"deny\":\"2606::/16\"},"
@@ -354,6 +390,7 @@ END_TEST
 CHECK_MAIN("net_judge", nothing_is_allowed_by_itself,
 	   the_first_rule_that_matches_decides, the_internet_is_what_is_public,
 	   the_host_is_open_only_by_name_of_its_address,
+	   a_range_is_not_the_host_nor_metadata,
 	   who_denies_a_range_denies_the_way_round,
 	   a_name_and_an_address_must_agree,
 	   a_shared_address_is_not_all_its_names,

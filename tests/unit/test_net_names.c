@@ -249,7 +249,7 @@ START_TEST(what_is_public_is_known)
 		{ "febf::1", "link-local" },
 		{ "fec0::1", "reserved" },
 		{ "fc00::1", "private" },
-		{ "fd00:ec2::254", "private" },
+		{ "fd00:ec2::254", "metadata" },
 		{ "ff02::1", "multicast" },
 		{ "100::1", "reserved" },
 		{ "2001:db8::1", "examples" },

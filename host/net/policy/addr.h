@@ -94,6 +94,12 @@ bool addr_embedded(const struct net_addr *a, unsigned int i,
 const char *addr_special(const struct net_addr *a);
 
 /**
+ * addr_is_metadata() - Whether a cloud's metadata service is there, by way of a
+ *			translator too: it gives credentials of the host away
+ */
+bool addr_is_metadata(const struct net_addr *a);
+
+/**
  * addr_is_private() - Whether it is of a network that a name may lead to by a
  *		       rule with "private": RFC 1918, RFC 4193, RFC 6598
  *

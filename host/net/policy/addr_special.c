@@ -17,6 +17,15 @@
 				0, 0, 0, 0, 0, 0, 0                            \
 		}                                                              \
 	}
+/* a:b::c:d */
+#define A6_END(a, b, c, d)                                                     \
+	{                                                                      \
+		{                                                              \
+			(a) >> 8, (a)&0xff, (b) >> 8, (b)&0xff, 0, 0, 0, 0, 0, \
+				0, 0, 0, (c) >> 8, (c)&0xff, (d) >> 8,         \
+				(d)&0xff                                       \
+		}                                                              \
+	}
 #define R4(a, b, c, d, bits)                \
 	{                                   \
 		A4(a, b, c, d), 96 + (bits) \
@@ -31,6 +40,7 @@ struct special {
 	const char *what;
 };
 
+static const char metadata[] = "it is a metadata service";
 static const char private[] = "it is a private address";
 static const char shared[] = "it is an address of a provider's own network";
 
@@ -40,10 +50,14 @@ static const char shared[] = "it is an address of a provider's own network";
  */
 static const struct special specials[] = {
 	/* Metadata services; 168.63.129.16 is Azure's, and looks public. */
-	{ R4(169, 254, 169, 254, 32), "it is a metadata service" },
-	{ R4(168, 63, 129, 16, 32), "it is a metadata service" },
-	{ R4(100, 100, 100, 200, 32), "it is a metadata service" },
-	{ R4(192, 0, 0, 192, 32), "it is a metadata service" },
+	{ R4(169, 254, 169, 254, 32), metadata },
+	{ R4(168, 63, 129, 16, 32), metadata },
+	{ R4(100, 100, 100, 200, 32), metadata },
+	{ R4(192, 0, 0, 192, 32), metadata },
+	/* Amazon's, Google's and Oracle's, which look private. */
+	{ { A6_END(0xfd00, 0x0ec2, 0x0000, 0x0254), 128 }, metadata },
+	{ { A6_END(0xfd20, 0x00ce, 0x0000, 0x0254), 128 }, metadata },
+	{ { A6_END(0xfd00, 0x00c1, 0xa9fe, 0xa9fe), 128 }, metadata },
 	{ R4(0, 0, 0, 0, 8), "it is an address of this host" },
 	{ R4(127, 0, 0, 0, 8), "it is an address of this host" },
 	{ R4(169, 254, 0, 0, 16), "it is a link-local address" },
@@ -123,6 +137,18 @@ const char *addr_special(const struct net_addr *a)
 	if (!addr_range_has(&global6, a) || addr_range_has(&ietf6, a))
 		return "it is a reserved address";
 	return NULL;
+}
+
+bool addr_is_metadata(const struct net_addr *a)
+{
+	struct net_addr in;
+
+	if (of_table(a) == metadata)
+		return true;
+	for (unsigned int i = 0; addr_embedded(a, i, &in); i++)
+		if (of_table(&in) == metadata)
+			return true;
+	return false;
 }
 
 bool addr_is_private(const struct net_addr *a)

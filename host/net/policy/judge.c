@@ -150,6 +150,10 @@ static enum match match(struct judging *j, const struct rule *r)
 
 		j->near = what ? what : "it is an address of this host";
 	}
+	if (r->kind == RULE_RANGE && r->act == RULE_ALLOW &&
+	    addr_range_has(&r->range, &a->dst))
+		j->near = "a range means no address of this host and no "
+			  "metadata service";
 	return MATCH_NO;
 }
 

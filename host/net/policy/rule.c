@@ -37,6 +37,18 @@ bool rule_name_leads(const struct rule *r, const struct pins *pins,
 }
 
 /*
+ * Whose range is 10.0.0.0/8 means a network, and not what listens on the host
+ * because it has an address there, nor what gives the host's credentials away:
+ * these are allowed by their address alone.
+ */
+static bool is_beyond(const struct rule *r, const struct pins *pins,
+		      const struct net_addr *a)
+{
+	return r->act != RULE_DENY && r->range.bits < 128 &&
+	       (pins_is_local(pins, a) || addr_is_metadata(a));
+}
+
+/*
  * Who denies 192.0.2.0/24 does not want it reached by way of a translator; who
  * allows it has not allowed the translator.
  */
@@ -58,7 +70,8 @@ bool rule_has_addr(const struct rule *r, const struct pins *pins,
 {
 	if (r->kind == RULE_INTERNET)
 		return !addr_special(a) && !pins_is_local(pins, a);
-	return r->kind == RULE_RANGE && range_has(r, a);
+	return r->kind == RULE_RANGE && range_has(r, a) &&
+	       !is_beyond(r, pins, a);
 }
 
 bool policy_intercepts(const struct policy *p)
