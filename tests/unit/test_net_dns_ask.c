@@ -183,6 +183,60 @@ START_TEST(nobody_asks_who_is_inside)
 }
 END_TEST
 
+START_TEST(what_is_inside_is_for_who_names_it)
+{
+	static const char *const inside[] = {
+		"corp",
+		"dc",
+		"printer.local",
+		"_ldap._tcp.dc._msdcs.corp",
+		"metadata.google.internal",
+		"router.home.arpa",
+		"home.arpa",
+		"a.localhost",
+		"x.test",
+		"10.in-addr.arpa",
+		"168.192.in-addr.arpa",
+		"b._dns-sd._udp.0.1.168.192.in-addr.arpa",
+		"0.d.f.ip6.arpa",
+	};
+	struct dns_kit *w = dns_kit_new(INTERNET), *star, *named;
+
+	star = dns_kit_new("{\"rules\":[{\"allow\":\"*\"}]}");
+	named = dns_kit_new("{\"rules\":[{\"allow\":\"internet\"},"
+			    "{\"deny\":\"no.corp\"},{\"allow\":\"dc\"},"
+			    "{\"allow\":\"*.corp\"},{\"allow\":\"no.corp\"},"
+			    "{\"allow\":\"a.org\"}]}");
+	for (size_t i = 0; i < ARRAY_LEN(inside); i++) {
+		ck_assert_msg(dns_kit_ask(w, inside[i], 33) == DNS_ANSWER, "%s",
+			      inside[i]);
+		ck_assert_uint_eq(DNS_KIT_CODE(w), NXDOMAIN);
+		ck_assert_ptr_nonnull(w->out.denied);
+		ck_assert_int_eq(dns_kit_ask(star, inside[i], DNS_KIT_A),
+				 DNS_ANSWER);
+	}
+	/* Whatever the type, of an address that is not public. */
+	ck_assert_int_eq(dns_kit_ask(w, "4.3.2.10.in-addr.arpa", 16),
+			 DNS_ANSWER);
+	ck_assert_uint_eq(DNS_KIT_CODE(w), NXDOMAIN);
+	ck_assert_int_eq(dns_kit_ask(w, "corp.example", DNS_KIT_A), DNS_ASK);
+	ck_assert_int_eq(dns_kit_ask(w, "a.locals", DNS_KIT_A), DNS_ASK);
+	/* SOA, NS, DNSKEY: nothing of it, which is no harm. */
+	ck_assert_int_eq(dns_kit_ask(w, "a.org", 6), DNS_ANSWER);
+	ck_assert_uint_eq(DNS_KIT_CODE(w), 0);
+	ck_assert_int_eq(dns_kit_ask(w, "a.org", 2), DNS_ANSWER);
+	ck_assert_int_eq(dns_kit_ask(w, "a.org", 48), DNS_ANSWER);
+	ck_assert_int_eq(dns_kit_ask(w, "a.org", 16), DNS_ASK);
+	ck_assert_int_eq(dns_kit_ask(named, "dc", DNS_KIT_A), DNS_ASK);
+	ck_assert_int_eq(dns_kit_ask(named, "x.corp", 6), DNS_ASK);
+	ck_assert_int_eq(dns_kit_ask(named, "a.org", 6), DNS_ASK);
+	ck_assert_int_eq(dns_kit_ask(named, "no.corp", DNS_KIT_A), DNS_ANSWER);
+	dns_kit_free(w);
+	dns_kit_free(star);
+	dns_kit_free(named);
+}
+END_TEST
+
 START_TEST(a_question_that_is_none_is_told_so)
 {
 	static const struct {
@@ -276,5 +330,6 @@ CHECK_MAIN("net_dns_ask", a_question_goes_out_anew,
 	   a_name_nobody_allows_does_not_exist,
 	   a_label_with_a_dot_in_it_is_no_name, who_knows_edns_is_told_why,
 	   types_that_would_lead_around_have_no_answer,
-	   nobody_asks_who_is_inside, a_question_that_is_none_is_told_so,
+	   nobody_asks_who_is_inside, what_is_inside_is_for_who_names_it,
+	   a_question_that_is_none_is_told_so,
 	   a_question_has_no_pointer_and_one_opt)

@@ -132,6 +132,37 @@ static bool is_inside(const char *name)
 	       addr_special(&a);
 }
 
+/* ---- What is for nobody that no rule names ---- */
+
+static bool is_below_arpa(const char *name)
+{
+	return name_matches("*.in-addr.arpa", name) ||
+	       name_matches("*.ip6.arpa", name);
+}
+
+/* A zone that names addresses: what is not the name of one may be many. */
+static bool is_zone(const char *name)
+{
+	struct net_addr a;
+
+	return is_below_arpa(name) && !read_arpa(name, &a) &&
+	       !read_arpa6(name, &a);
+}
+
+/* What programs ask for. Others say how a zone is made, which may be an inner one. */
+static bool is_usual(unsigned int type)
+{
+	static const uint16_t usual[] = {
+		DNS_A,   DNS_CNAME, DNS_PTR,   DNS_MX,   DNS_TXT, DNS_AAAA,
+		DNS_SRV, DNS_NAPTR, DNS_SSHFP, DNS_TLSA, DNS_CAA,
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(usual); i++)
+		if (type == usual[i])
+			return true;
+	return false;
+}
+
 /* ---- Our message ---- */
 
 /*
@@ -201,19 +232,28 @@ static enum dns_act judge(const struct dns_env *env,
 			  const struct dnsmsg_name *name, struct dns_query *q,
 			  struct dns_out *out)
 {
+	bool named;
+
 	if (dnsmsg_text(name, q->name) < 0)
 		return denied(q, out, "it is no host name");
 	if (!policy_may_resolve(env->policy, q->name, &out->rule))
 		return denied(q, out,
 			      out->rule < 0 ? "no rule allows the name"
 					    : "a rule denies the name");
-	if (q->type == DNS_PTR && is_inside(q->name))
+	if (is_inside(q->name))
 		return denied(q, out, "the address is not public");
+	named = policy_names(env->policy, q->name);
+	if (!named && (name_is_inside(q->name) || is_zone(q->name)))
+		return denied(q, out,
+			      "it is a name of the host's own networks, and no "
+			      "rule has it");
 	if (q->type == DNS_SVCB || q->type == DNS_HTTPS)
 		return answer(q, out, DNS_NOERROR, 0);
 	if (q->type == 0 || q->type == DNS_OPT ||
 	    (q->type >= DNS_META_FIRST && q->type <= DNS_META_LAST))
 		return answer(q, out, DNS_NOTIMP, 0);
+	if (!named && !is_usual(q->type))
+		return answer(q, out, DNS_NOERROR, EDE_PROHIBITED);
 	return dns_again(q, env->rnd, out);
 }
 

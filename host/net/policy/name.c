@@ -160,6 +160,21 @@ int name_pattern(const char *s, char ret[NAME_CAP], struct err *e)
 	return 0;
 }
 
+bool name_is_inside(const char *name)
+{
+	static const char *const below[] = {
+		"*.alt",      "*.corp",      "*.home",    "*.home.arpa",
+		"*.internal", "*.intranet",  "*.invalid", "*.lan",
+		"*.local",    "*.localhost", "*.onion",   "*.private",
+		"*.test",     "home.arpa",
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(below); i++)
+		if (name_matches(below[i], name))
+			return true;
+	return !strchr(name, '.');
+}
+
 bool name_matches(const char *pattern, const char *name)
 {
 	size_t n = strlen(name), tail;

@@ -53,6 +53,15 @@ bool name_is_literal(const char *s, size_t len);
 MUST_CHECK int name_pattern(const char *s, char ret[NAME_CAP], struct err *e);
 
 /**
+ * name_is_inside() - Whether a normal name can only be one of the host's networks
+ *
+ * One without a dot, which resolvers ask the neighbours for (LLMNR) or put a search
+ * domain behind; special-use domains (RFC 6761, RFC 6762 with its appendix G,
+ * RFC 8375, .internal), whose names the Internet has none of.
+ */
+bool name_is_inside(const char *name);
+
+/**
  * name_matches() - Whether a normal name is meant by a pattern
  *
  * "*.example.org" means a.example.org and a.b.example.org, and not example.org:

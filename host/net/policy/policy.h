@@ -179,6 +179,13 @@ bool policy_may_resolve(const struct policy *p, const char *name,
 			int *ret_rule);
 
 /**
+ * policy_names() - Whether a rule allows a name as such, and not as one of all
+ *
+ * By its name, or a pattern that is more than "*", or one with "private".
+ */
+bool policy_names(const struct policy *p, const char *name);
+
+/**
  * policy_denies_name() - Whether a rule that denies is the first that means @name
  *
  * For the other names of an answer, those that a CNAME leads to: these need not

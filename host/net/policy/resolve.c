@@ -5,6 +5,8 @@
  * A question names no port. So a rule that is about some ports only, or one
  * protocol, is enough to allow an answer, and not enough to deny one.
  */
+#include <string.h>
+
 #include "host/net/policy/pins.h"
 #include "host/net/policy/rule.h"
 
@@ -30,6 +32,21 @@ bool policy_may_resolve(const struct policy *p, const char *name, int *ret_rule)
 	}
 	if (ret_rule)
 		*ret_rule = -1;
+	return false;
+}
+
+bool policy_names(const struct policy *p, const char *name)
+{
+	for (size_t i = 0; i < p->n; i++) {
+		const struct rule *r = &p->rule[i];
+
+		if (!means_name(r, name))
+			continue;
+		if (r->act != RULE_DENY && (r->private || strcmp(r->name, "*")))
+			return true;
+		if (r->act == RULE_DENY && rule_is_total(r))
+			break;
+	}
 	return false;
 }
 
