@@ -391,8 +391,8 @@ int netpolicy_change(const char *policy, int all, char **ret, struct err *e)
 		drop(p);
 		return r;
 	}
-	return dump(json_pack("{s:o,s:s}", "policy", p, "apply",
-			      all ? "all" : "new"),
+	return dump(json_pack("{s:o,s:o,s:s}", "policy", p, "resolvers",
+			      host_resolvers(), "apply", all ? "all" : "new"),
 		    ret, e);
 }
 

@@ -33,7 +33,11 @@
 MUST_CHECK int netpolicy_message(const char *policy, unsigned int mtu,
 				 char **ret, struct err *e);
 
-/** netpolicy_change() - The same for one that runs; @all: old connections too */
+/**
+ * netpolicy_change() - The same for one that runs; @all: old connections too
+ *
+ * With the host's resolvers of now: a laptop may be in another network since.
+ */
 MUST_CHECK int netpolicy_change(const char *policy, int all, char **ret,
 				struct err *e);
 

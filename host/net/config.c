@@ -58,22 +58,24 @@ static json_t *load(const char *text, size_t len, const char *const *keys,
 	return doc;
 }
 
-static int read_resolvers(json_t *list, struct config *c, struct err *e)
+static int read_resolvers(json_t *list, struct config_resolvers *ret,
+			  struct err *e)
 {
+	size_t n = json_array_size(list);
+
 	if (!json_is_array(list))
 		return err_set(e, -EINVAL, "'resolvers' is to be a list");
-	if (json_array_size(list) > DNS_RESOLVERS_MAX)
+	if (n > DNS_RESOLVERS_MAX)
 		return err_set(e, -EINVAL, "'resolvers' has at most %u",
 			       DNS_RESOLVERS_MAX);
-	c->n_resolvers = 0;
-	for (size_t i = 0; i < json_array_size(list); i++) {
+	for (size_t i = 0; i < n; i++) {
 		const char *s = json_string_value(json_array_get(list, i));
 
-		if (!s || addr_parse(s, &c->resolver[i]) < 0)
+		if (!s || addr_parse(s, &ret->v[i]) < 0)
 			return err_set(e, -EINVAL, "resolver %zu is no address",
 				       i + 1);
-		c->n_resolvers++;
 	}
+	ret->n = (unsigned int)n;
 	return 0;
 }
 
@@ -109,7 +111,7 @@ int config_first(const char *text, size_t len, struct config *ret,
 
 	if (!doc)
 		return -EINVAL;
-	r = read_resolvers(json_object_get(doc, "resolvers"), &c, e);
+	r = read_resolvers(json_object_get(doc, "resolvers"), &c.resolvers, e);
 	r = r < 0 ? r : read_mtu(json_object_get(doc, "mtu"), &c, e);
 	r = r < 0 ? r : read_policy(doc, &c.policy, e);
 	if (r < 0)
@@ -121,11 +123,12 @@ int config_first(const char *text, size_t len, struct config *ret,
 int config_request(const char *text, size_t len, struct config_request *ret,
 		   struct err *e)
 {
-	static const char *const keys[] = { "policy", "apply", "show", NULL };
+	static const char *const keys[] = { "policy", "apply", "resolvers",
+					    "show", NULL };
 	auto_json json_t *doc = load(text, len, keys, e);
 	struct config_request q = { 0 };
 	const char *apply;
-	json_t *show;
+	json_t *show, *resolvers;
 	int r;
 
 	if (!doc)
@@ -141,7 +144,10 @@ int config_request(const char *text, size_t len, struct config_request *ret,
 	apply = json_string_value(json_object_get(doc, "apply"));
 	if (!apply || (strcmp(apply, "new") != 0 && strcmp(apply, "all") != 0))
 		return err_set(e, -EINVAL, "'apply' is \"new\" or \"all\"");
-	r = read_policy(doc, &q.policy, e);
+	resolvers = json_object_get(doc, "resolvers");
+	q.has_resolvers = resolvers;
+	r = resolvers ? read_resolvers(resolvers, &q.resolvers, e) : 0;
+	r = r < 0 ? r : read_policy(doc, &q.policy, e);
 	if (r < 0)
 		return r;
 	q.all = strcmp(apply, "all") == 0;

@@ -16,16 +16,20 @@
 /** config_seed() - Hash keys of documents by chance, while files can be opened */
 void config_seed(void);
 
+/** struct config_resolvers - @n of them, asked in this order */
+struct config_resolvers {
+	unsigned int n;
+	struct net_addr v[DNS_RESOLVERS_MAX];
+};
+
 /**
  * struct config - The first message
  * @policy:	One reference
- * @resolver:	@n_resolvers of them, asked in this order
  * @mtu:	Of the link
  */
 struct config {
 	struct policy *policy;
-	unsigned int n_resolvers;
-	struct net_addr resolver[DNS_RESOLVERS_MAX];
+	struct config_resolvers resolvers;
 	uint32_t mtu;
 };
 
@@ -43,13 +47,20 @@ MUST_CHECK int config_first(const char *text, size_t len, struct config *ret,
  * struct config_request - A later message
  * @policy:	One reference; NULL: it is {"show": true}
  * @all:	It is for the flows that there are as well
+ * @has_resolvers: @resolvers are to be asked from now on
  */
 struct config_request {
 	struct policy *policy;
 	bool all;
+	bool has_resolvers;
+	struct config_resolvers resolvers;
 };
 
-/** config_request() - {"policy": {...}, "apply": "new"|"all"}, {"show": true} */
+/**
+ * config_request() - {"policy": {...}, "apply": "new"|"all"}, {"show": true}
+ *
+ * With a policy "resolvers" may be there too.
+ */
 MUST_CHECK int config_request(const char *text, size_t len,
 			      struct config_request *ret, struct err *e);
 

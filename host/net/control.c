@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include "host/net/control.h"
+#include "host/net/relay.h"
 
 /* Takes @answer; a keeper that does not read has asked for too much at once. */
 static void answer(int fd, json_t *answer)
@@ -157,6 +158,8 @@ static int obey(struct control *c, const char *text, size_t len, struct err *e)
 		policy_unref(q.policy);
 		return r;
 	}
+	if (q.has_resolvers)
+		relay_resolvers(c->relay, q.resolvers.v, q.resolvers.n);
 	if (q.all)
 		net_judge_all(c->net);
 	control_ok(c->fd, ca);

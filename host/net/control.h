@@ -15,6 +15,8 @@
 
 #define CONTROL_SHOWN_MAX 200u /* flows that "show" lists */
 
+struct relay;
+
 /** struct control - The socket, and whom it is about */
 struct control {
 	struct loop_io io;
@@ -22,6 +24,7 @@ struct control {
 	struct net *net;
 	struct guard *guard;
 	struct intercepts *intercepts;
+	struct relay *relay;
 	int fd;
 };
 

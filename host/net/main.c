@@ -134,11 +134,12 @@ static int serve(struct program *p, const struct config *c, unsigned int fds,
 		return r;
 	denials_init(&p->denials, FD_CONTROL);
 	relay_init(&p->relay, &p->net, &p->guard, &p->denials);
-	relay_resolvers(&p->relay, c->resolver, c->n_resolvers);
+	relay_resolvers(&p->relay, c->resolvers.v, c->resolvers.n);
 	p->control = (struct control){ .loop = &p->loop,
 				       .net = &p->net,
 				       .guard = &p->guard,
 				       .intercepts = &p->intercepts,
+				       .relay = &p->relay,
 				       .fd = FD_CONTROL };
 	p->intercepts.loop = &p->loop;
 	p->intercepts.guard = &p->guard;

@@ -554,6 +554,9 @@ def silent_resolver(wire, net):
     k.end()
     k = Keeper(wire, net, {"rules": [{"allow": "api.example.org"}]}, [])
     assert k.run(resolve, "api.example.org") == (2, 0)
+    k.ask({"policy": {"rules": [{"allow": "api.example.org"}]},
+           "apply": "new", "resolvers": [Internet.ADDR4]})
+    assert k.run(resolve, "api.example.org") == (0, [Internet.ADDR4])
     k.end()
 
 

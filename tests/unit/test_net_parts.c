@@ -27,9 +27,10 @@ START_TEST(the_first_message_is_read)
 	struct err e = { 0 };
 
 	ck_assert_int_eq(config_first(text, strlen(text), &c, &e), 0);
-	ck_assert_uint_eq(c.n_resolvers, 2);
+	ck_assert_uint_eq(c.resolvers.n, 2);
 	ck_assert_uint_eq(c.mtu, 1500);
-	ck_assert(addr_is_v4(&c.resolver[0]) && !addr_is_v4(&c.resolver[1]));
+	ck_assert(addr_is_v4(&c.resolvers.v[0]) &&
+		  !addr_is_v4(&c.resolvers.v[1]));
 	policy_unref(c.policy);
 }
 END_TEST
@@ -100,12 +101,18 @@ START_TEST(requests_are_read)
 	static const char show[] = "{\"show\":true}";
 	static const char all[] = "{\"policy\":{\"rules\":[]},\"apply\":"
 				  "\"all\"}";
+	static const char other[] = "{\"policy\":{\"rules\":[]},\"apply\":"
+				    "\"new\",\"resolvers\":[\"192.0.2.1\"]}";
 	struct config_request q;
 
 	ck_assert_int_eq(config_request(show, strlen(show), &q, NULL), 0);
 	ck_assert_ptr_null(q.policy);
 	ck_assert_int_eq(config_request(all, strlen(all), &q, NULL), 0);
-	ck_assert(q.all);
+	ck_assert(q.all && !q.has_resolvers);
+	policy_unref(q.policy);
+	ck_assert_int_eq(config_request(other, strlen(other), &q, NULL), 0);
+	ck_assert(!q.all && q.has_resolvers);
+	ck_assert_uint_eq(q.resolvers.n, 1);
 	policy_unref(q.policy);
 }
 END_TEST
@@ -120,6 +127,8 @@ START_TEST(requests_that_are_none_get_a_sentence)
 		"{\"policy\":{\"rules\":[]}}",
 		"{\"policy\":{\"rules\":[]},\"apply\":\"some\"}",
 		"{\"apply\":\"all\"}",
+		"{\"show\":true,\"resolvers\":[]}",
+		"{\"policy\":{\"rules\":[]},\"apply\":\"all\",\"resolvers\":1}",
 		"{\"policy\":[],\"apply\":\"all\"}",
 	};
 

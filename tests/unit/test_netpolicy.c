@@ -166,17 +166,26 @@ START_TEST(nothing_is_left_in_memory)
 }
 END_TEST
 
-START_TEST(change_says_for_whom)
+START_TEST(change_says_for_whom_and_who_is_asked)
 {
-	char *m = NULL;
+	static const char *const apply[] = { "new", "all" };
 	struct err e = { 0 };
 
-	ck_assert_int_gt(netpolicy_change("{\"rules\":[]}", 0, &m, &e), 0);
-	ck_assert_str_eq(m, "{\"policy\":{\"rules\":[]},\"apply\":\"new\"}");
-	netpolicy_free(m);
-	ck_assert_int_gt(netpolicy_change("{\"rules\":[]}", 1, &m, &e), 0);
-	ck_assert_str_eq(m, "{\"policy\":{\"rules\":[]},\"apply\":\"all\"}");
-	netpolicy_free(m);
+	for (int all = 0; all < 2; all++) {
+		char *m = NULL;
+		json_t *j;
+
+		ck_assert_int_gt(
+			netpolicy_change("{\"rules\":[]}", all, &m, &e), 0);
+		j = json_loads(m, 0, NULL);
+		ck_assert_uint_eq(json_object_size(j), 3);
+		ck_assert_str_eq(json_string_value(json_object_get(j, "apply")),
+				 apply[all]);
+		ck_assert(json_is_array(json_object_get(j, "resolvers")));
+		ck_assert(json_is_object(json_object_get(j, "policy")));
+		json_decref(j);
+		netpolicy_free(m);
+	}
 }
 END_TEST
 
@@ -264,6 +273,6 @@ END_TEST
 CHECK_MAIN("netpolicy", secrets_come_from_the_environment,
 	   what_cannot_be_sent_is_refused,
 	   a_credential_is_never_written_into_a_policy,
-	   nothing_is_left_in_memory, change_says_for_whom,
+	   nothing_is_left_in_memory, change_says_for_whom_and_who_is_asked,
 	   resolvers_are_read_as_the_c_library_does,
 	   certificate_is_added_to_the_boot_message)
