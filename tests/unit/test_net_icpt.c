@@ -81,8 +81,9 @@ START_TEST(a_name_with_another_hyphen_is_the_same)
 				   "{\"set\":{\"X-Api-Key\":\"k\"},"
 				   "\"remove\":[\"A_b\"]}]}");
 
-	guest(k, "GET / HTTP/1.1\r\nHost: a.org\r\nx_api-KEY: guess\r\n"
-		 "a-B: c\r\nX-Api-Key2: d\r\nX-Api: e\r\n\r\n");
+	guest(k,
+	      "GET / HTTP/1.1\r\nHost: a.org\r\nx_api-KEY: guess\r\n"
+	      "X.Api~Key: guess\r\na-B: c\r\na.b: c\r\nX-Api-Key2: d\r\nX-Api: e\r\n\r\n");
 	ck_assert_str_eq(k->server_got,
 			 "GET / HTTP/1.1\r\nHost: a.org\r\n"
 			 "X-Api-Key2: d\r\nX-Api: e\r\nX-Api-Key: k\r\n"

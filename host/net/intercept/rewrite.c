@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* host/net/intercept/rewrite.c - a request is judged, changed and written anew */
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -124,16 +125,16 @@ static bool is_dropped(const char *name)
 }
 
 /*
- * Servers of the CGI kind have one variable for X-Key and X_Key: a guest's own
- * must not be read instead of ours.
+ * Servers of the CGI kind have one variable for X-Key, X_Key and, some of them,
+ * X.Key: a guest's own must not be read instead of ours.
  */
 static bool is_same(const char *a, const char *b)
 {
 	for (; *a && *b; a++, b++) {
-		bool line_a = *a == '-' || *a == '_';
-		bool line_b = *b == '-' || *b == '_';
+		bool word_a = isalnum((unsigned char)*a);
+		bool word_b = isalnum((unsigned char)*b);
 
-		if (line_a != line_b || (!line_a && strncasecmp(a, b, 1) != 0))
+		if (word_a != word_b || (word_a && strncasecmp(a, b, 1) != 0))
 			return false;
 	}
 	return *a == *b;
