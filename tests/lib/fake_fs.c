@@ -66,6 +66,13 @@ static void hold(struct fake_fs *t)
 	t->n_held--;
 }
 
+/* The guest offers the first request of that queue again, until tended. */
+static void flood(struct fake_fs *t)
+{
+	if (t->n_tended == 0)
+		fake_guest_offer(&t->g, 0, 0);
+}
+
 static size_t serve(void *ctx, const struct iovec *in, unsigned int n_in,
 		    const struct iovec *out, unsigned int n_out)
 {
@@ -82,6 +89,8 @@ static size_t serve(void *ctx, const struct iovec *in, unsigned int n_in,
 	later = len && text[0] == 'l' && t->n_open == 0;
 	t->n_later += later;
 	t->n_open -= len && text[0] == 'l' && !later;
+	if (len && text[0] == '+')
+		flood(t);
 	(void)pthread_mutex_unlock(&t->lock);
 	if (!later && (!len || text[0] != '-'))
 		done = scatter(out, n_out, text, len);
@@ -190,11 +199,17 @@ struct fake_fs *fake_fs_new(unsigned int n_queues, unsigned int n_workers)
 	return t;
 }
 
-void fake_fs_free(struct fake_fs *t)
+void fake_fs_end_loop(struct fake_fs *t)
 {
-	atomic_store(&t->over, true);
+	if (atomic_exchange(&t->over, true))
+		return;
 	virtio_dev_kick(virtio_fs_dev(t->f), 0);
 	bug_on(pthread_join(t->loop_thread, NULL) != 0);
+}
+
+void fake_fs_free(struct fake_fs *t)
+{
+	fake_fs_end_loop(t);
 	virtio_fs_stop(t->f);
 	virtio_mmio_done(&t->m);
 	virtio_fs_free(t->f);

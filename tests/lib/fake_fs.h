@@ -5,7 +5,9 @@
  * The server answers a request with its own bytes behind the header, in
  * capital letters; one that begins with 'h' it holds until fake_fs_let_go(),
  * one that begins with '-' has no answer, one that begins with 'l' waits until
- * there is @n_open for it, and "NO" is said if it cannot be put aside.  The loop has a thread of its own,
+ * there is @n_open for it, and "NO" is said if it cannot be put aside.  One that
+ * begins with '+', the first of queue 0, comes again and again until the server
+ * has looked after things.  The loop has a thread of its own,
  * the test is the vCPU.
  */
 #ifndef HUTCH_TESTS_FAKE_FS_H
@@ -71,6 +73,9 @@ struct fake_fs *fake_fs_new(unsigned int n_queues, unsigned int n_workers);
 
 /** fake_fs_boot() - Reset it and start its driver */
 void fake_fs_boot(struct fake_fs *t, bool event_idx);
+
+/** fake_fs_end_loop() - From now on the loop does nothing more */
+void fake_fs_end_loop(struct fake_fs *t);
 
 /** fake_fs_free() - Nothing may be held any more */
 void fake_fs_free(struct fake_fs *t);

@@ -49,6 +49,18 @@ START_TEST(server_looks_after_things_until_there_are_none)
 }
 END_TEST
 
+/* Its thread is never without a request. */
+START_TEST(flood_of_urgent_requests_does_not_keep_the_server_from_that)
+{
+	struct fake_fs *t = fake_fs_new(1, 1);
+
+	fake_fs_boot(t, false);
+	fake_fs_send(t, 0, 0, "+flood");
+	fake_fs_await(t, &t->n_tended, 1);
+	fake_fs_free(t);
+}
+END_TEST
+
 START_TEST(pause_waits_for_what_is_under_way_and_begins_nothing)
 {
 	struct fake_fs *t = booted(1, 2);
@@ -472,6 +484,25 @@ START_TEST(device_breaks_while_requests_are_under_way)
 }
 END_TEST
 
+/* The loop does not get to it, as with a queue that is stopped by then. */
+START_TEST(device_breaks_without_the_loop)
+{
+	static const uint64_t one = 1;
+	struct fake_fs *t = booted(1, 1);
+
+	fake_fs_send(t, 1, 0, "read");
+	expect(t, 1, 0, "READ");
+	fake_fs_end_loop(t);
+	offer(t, 1, &bads[0]);
+	ck_assert_int_eq(
+		write(virtio_mmio_notify_fd(&t->m, 1), &one, sizeof(one)),
+		sizeof(one));
+	await_status(t, 0x40);
+	ck_assert_uint_eq(virtio_fs_dev(t->f)->n_broken, 1);
+	fake_fs_free(t);
+}
+END_TEST
+
 static void all_at_once(struct fake_fs *t, bool event_idx)
 {
 	const unsigned int rounds = 300;
@@ -582,6 +613,8 @@ CHECK_MAIN("virtio_fs", all_workers_are_used,
 	   pause_leaves_what_waits_aside,
 	   bad_chain_stops_the_device_until_reset,
 	   device_breaks_while_requests_are_under_way,
+	   device_breaks_without_the_loop,
+	   flood_of_urgent_requests_does_not_keep_the_server_from_that,
 	   server_looks_after_things_until_there_are_none,
 	   pause_waits_for_what_is_under_way_and_begins_nothing,
 	   every_request_is_answered, device_beyond_its_limits_is_refused,

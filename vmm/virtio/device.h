@@ -152,7 +152,7 @@ MUST_CHECK int virtio_dev_signal(struct virtio_dev *vd, unsigned int qi);
  *
  * The device's @reset is called too, so that nobody waits for it in vain.
  *
- * Context: loop thread, device entered.
+ * Context: loop thread, or a thread of the device; entered, and running.
  */
 void virtio_dev_break(struct virtio_dev *vd);
 

@@ -29,10 +29,8 @@ static void unlock(struct virtio_fs *f)
 
 static int fs_process(struct virtio_dev *vd, unsigned int qi)
 {
-	struct virtio_fs *f = fs_of(vd);
+	const struct virtio_fs *f = fs_of(vd);
 
-	if (f->broken)
-		return -EBADMSG;
 	bell_ring(qi == FS_HIPRIO ? &f->urgent : &f->work);
 	return 0;
 }
@@ -41,7 +39,6 @@ static void fs_reset(struct virtio_dev *vd)
 {
 	struct virtio_fs *f = fs_of(vd);
 
-	f->broken = false;
 	f->renew = true;
 	bell_ring(&f->urgent);
 }

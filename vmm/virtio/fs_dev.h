@@ -89,7 +89,6 @@ struct virtio_fs_parked {
  * @renewing:	It is doing so
  * @tends:	@cfg.tend is being called
  * @paused:	Nothing is to be begun
- * @broken:	A worker saw the guest break the rules; for the loop thread
  * @quit:	The threads are to end
  * @jail_error:	Of the first thread that could not be jailed, or 0
  * @worker:	@n_workers of them; the first serves the high-priority queue
@@ -118,7 +117,6 @@ struct virtio_fs {
 	bool renewing;
 	bool tends;
 	bool paused;
-	bool broken;
 	bool quit;
 	int jail_error;
 	struct err jail_text;

@@ -32,8 +32,8 @@ unsigned int fs_work_busy(const struct virtio_fs *f)
 
 static bool may_serve(const struct virtio_fs *f)
 {
-	return f->vd.running && !f->vd.reset_due && !f->broken && !f->renew &&
-	       !f->renewing && !f->paused;
+	return f->vd.running && !f->vd.reset_due && !f->renew && !f->renewing &&
+	       !f->paused;
 }
 
 bool fs_work_is_still(const struct virtio_fs *f)
@@ -46,13 +46,6 @@ static void tell_still(struct virtio_fs *f)
 {
 	if (f->paused && fs_work_is_still(f) && f->cfg.still)
 		f->cfg.still(f->cfg.ctx);
-}
-
-/* The loop thread is the one that may stop the device. */
-static void broke(struct virtio_fs *f, unsigned int qi)
-{
-	f->broken = true;
-	virtio_dev_kick(&f->vd, qi);
 }
 
 /* Return: 1 with a request in w->chain, 0 if there is none, or -EBADMSG */
@@ -105,7 +98,7 @@ static int take(struct virtio_fs *f, struct virtio_fs_worker *w)
 			continue;
 		if (r > 0 && pass_on(f, qi) == 0)
 			return (int)qi;
-		broke(f, qi);
+		virtio_dev_break(&f->vd);
 		break;
 	}
 	return -1;
@@ -155,7 +148,7 @@ static void finish(struct virtio_fs *f, unsigned int qi, uint16_t head,
 		   size_t len)
 {
 	if (len != VIRTIO_FS_LATER && give_back(f, qi, head, len) < 0)
-		broke(f, qi);
+		virtio_dev_break(&f->vd);
 	f->busy[qi]--;
 	tend_soon(f);
 	(void)pthread_cond_broadcast(&f->calm);
@@ -316,23 +309,34 @@ static int until_next(const struct virtio_fs *f)
 	return (int)((at - now + NS_PER_MS - 1) / NS_PER_MS);
 }
 
+/*
+ * What is due by the clock: a driver that never stops ringing has no say in it.
+ * Return: whether anything was
+ */
+static bool do_due(struct virtio_fs *f)
+{
+	uint64_t now, at;
+
+	if (!next_time(f, &at))
+		return false;
+	now = loop_now_ns();
+	if (f->tending && !f->paused && now >= f->tend_ns)
+		tend(f);
+	else if (f->n_parked && may_serve(f) && now >= f->again_ns)
+		serve_all_parked(f);
+	else
+		return false;
+	return true;
+}
+
 /* The worker of the high-priority queue has nothing to do but wait. */
 static void rest(struct virtio_fs *f)
 {
 	int timeout_ms = until_next(f);
-	uint64_t now;
-	bool rang;
 
 	unlock(f);
-	rang = bell_wait(&f->urgent, timeout_ms);
+	(void)bell_wait(&f->urgent, timeout_ms);
 	lock(f);
-	if (rang)
-		return;
-	now = loop_now_ns();
-	if (f->n_parked && may_serve(f) && now >= f->again_ns)
-		serve_all_parked(f);
-	else if (f->tending && !f->paused && now >= f->tend_ns)
-		tend(f);
 }
 
 static void sleep_in(struct virtio_fs *f)
@@ -354,6 +358,8 @@ static void step(struct virtio_fs *f, struct virtio_fs_worker *w)
 		renew(f);
 		return;
 	}
+	if (hiprio && do_due(f))
+		return;
 	qi = take(f, w);
 	if (qi >= 0) {
 		serve(f, w, (unsigned int)qi);
