@@ -1,6 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* vmm/net/link.c - see link.h */
+#include <errno.h>
+
 #include "vmm/net/link.h"
+
+int net_link_error(int code)
+{
+	switch (code) {
+	case EWOULDBLOCK:
+		return -EAGAIN;
+	case ENOMEM:
+		return -ENOBUFS;
+	default:
+		return -code;
+	}
+}
 
 void net_link_free(struct net_link *l)
 {

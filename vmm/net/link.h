@@ -70,17 +70,21 @@ struct net_link;
  *		Return: its bytes; -EAGAIN if there is none, or not all of it:
  *		then call again with the same @iov; -EMSGSIZE if it had no room
  *		and is lost; -EFAULT if memory of the guest cannot be had;
- *		any other error: the link is gone
+ *		-ENOBUFS if the host has no memory for it now: call again a
+ *		little later, with the same @iov; any other error: the link is
+ *		gone
  * @skip:	Drop what there is of a frame that @recv has begun
  * @send:	Send a frame of @len bytes, @n pieces from @iov[1] on; @iov[0] is
  *		the link's.  Return: 0; -EAGAIN; -EFAULT or -EINVAL if this frame
- *		cannot be sent; any other error: the link is gone
+ *		is lost, as it cannot be sent or the host has no memory for it;
+ *		any other error: the link is gone
  * @flush:	Send what is left of a frame that @send took.
- *		Return: 0, -EAGAIN if some is left, or the link is gone
+ *		Return: 0; -EAGAIN, or -ENOBUFS as of @recv, if some is left; or
+ *		the link is gone
  * @offload:	NET_OFFLOAD_* that frames of @recv may have from now on.
  *		Return: 0 or -errno
  * @spread:	Frames come on the first @n queues from now on.
- *		Return: 0 or -errno
+ *		Return: 0 or -errno: then it is between the old and the new
  * @free:	Close and free
  */
 struct net_link_ops {
@@ -114,6 +118,13 @@ struct net_link {
 	unsigned int offloads;
 	unsigned int mtu;
 };
+
+/**
+ * net_link_error() - What a link returns when a system call has failed
+ *
+ * Return: -@code, but -EAGAIN and -ENOBUFS for all that mean the same
+ */
+int net_link_error(int code);
 
 /** net_link_free() - Takes NULL */
 void net_link_free(struct net_link *l);

@@ -86,7 +86,7 @@ static ssize_t receive(const struct stream *s, struct iovec *iov, int n)
 		got = recvmsg(s->fd, &m, MSG_DONTWAIT);
 	while (got < 0 && errno == EINTR);
 	if (got < 0)
-		return errno == EWOULDBLOCK ? -EAGAIN : -errno;
+		return net_link_error(errno);
 	return got == 0 ? -EPIPE : got;
 }
 
@@ -235,7 +235,7 @@ static ssize_t transmit(const struct stream *s, struct iovec *iov, int n)
 		sent = sendmsg(s->fd, &m, MSG_DONTWAIT | MSG_NOSIGNAL);
 	while (sent < 0 && errno == EINTR);
 	if (sent < 0)
-		return errno == EWOULDBLOCK ? -EAGAIN : -errno;
+		return net_link_error(errno);
 	return sent;
 }
 
@@ -271,6 +271,16 @@ static void keep_tail(struct stream *s, const struct iovec *iov, int n)
 	}
 }
 
+/*
+ * Of a frame of which nothing is sent yet: as on an interface whose queue is
+ * full, it is lost.  The rest of one has to come, or there is no finding the
+ * next.
+ */
+static int lost_or(int r)
+{
+	return r == -ENOBUFS ? -EINVAL : r;
+}
+
 static int stream_send(struct net_link *l, unsigned int q, struct iovec *iov,
 		       int n, size_t len)
 {
@@ -279,7 +289,7 @@ static int stream_send(struct net_link *l, unsigned int q, struct iovec *iov,
 	ssize_t sent;
 
 	if (r < 0)
-		return r;
+		return lost_or(r);
 	bug_on(len > NET_HDR_LEN + NET_FRAME_MAX);
 	s->prefix[0] = 0;
 	s->prefix[1] = (uint8_t)(len >> 16);
@@ -289,7 +299,7 @@ static int stream_send(struct net_link *l, unsigned int q, struct iovec *iov,
 	iov[0].iov_len = PREFIX_LEN;
 	sent = transmit(s, iov, n + 1);
 	if (sent < 0)
-		return (int)sent;
+		return lost_or((int)sent);
 	if ((size_t)sent < PREFIX_LEN + len) {
 		n = net_iov_cut(iov, n + 1, (size_t)sent,
 				PREFIX_LEN + len - (size_t)sent);

@@ -257,7 +257,7 @@ static ssize_t tap_recv(struct net_link *l, unsigned int q, struct iovec *iov,
 		got = readv(t->q.fd[q], iov, n + 1);
 	while (got < 0 && errno == EINTR);
 	if (got < 0)
-		return errno == EWOULDBLOCK ? -EAGAIN : -errno;
+		return net_link_error(errno);
 	return (size_t)got > room ? -EMSGSIZE : got;
 }
 
@@ -283,7 +283,8 @@ static int tap_send(struct net_link *l, unsigned int q, struct iovec *iov,
 	case EWOULDBLOCK:
 		return -EAGAIN;
 	case EFAULT:
-	case EINVAL: /* what it says of itself is not so */
+	case EINVAL:   /* what it says of itself is not so */
+	case EMSGSIZE: /* more than the interface takes */
 	case ENOMEM:
 	case ENOBUFS:
 	case EIO: /* the interface is down: as a cable would, it is lost */
@@ -310,23 +311,26 @@ static int tap_offload(struct net_link *l, unsigned int offloads)
 	return r;
 }
 
+static int set_queue(int fd, int how)
+{
+	struct ifreq ifr = { .ifr_flags = (short)how };
+
+	return ioctl(fd, TUNSETQUEUE, &ifr) < 0 ? -errno : 0;
+}
+
+/* One by one from the end, so that n_active is right wherever it stops. */
 static int tap_spread(struct net_link *l, unsigned int n)
 {
 	struct tap *t = tap_of(l);
+	int r = 0;
 
 	if (n == 0 || n > l->n_queues)
 		return -EINVAL;
-	for (unsigned int i = 1; i < l->n_queues; i++) {
-		struct ifreq ifr = { .ifr_flags = i < n ? IFF_ATTACH_QUEUE
-							: IFF_DETACH_QUEUE };
-
-		if ((i < n) == (i < t->n_active))
-			continue;
-		if (ioctl(t->q.fd[i], TUNSETQUEUE, &ifr) < 0)
-			return -errno;
-	}
-	t->n_active = n;
-	return 0;
+	for (; r == 0 && t->n_active > n; t->n_active -= r == 0)
+		r = set_queue(t->q.fd[t->n_active - 1], IFF_DETACH_QUEUE);
+	for (; r == 0 && t->n_active < n; t->n_active += r == 0)
+		r = set_queue(t->q.fd[t->n_active], IFF_ATTACH_QUEUE);
+	return r;
 }
 
 static void tap_free(struct net_link *l)
