@@ -88,7 +88,8 @@ static bool at_rest(struct world *w)
 	bool rest;
 
 	(void)pthread_mutex_lock(&vd->lock);
-	rest = !vd->reset_due && !w->t->n->pair[0].busy &&
+	rest = !vd->reset_due && !w->t->n->pair[0].busy[NET_RX] &&
+	       !w->t->n->pair[0].busy[NET_TX] &&
 	       (!vd->running ||
 		(w->t->n->set_up && virtq_waiting(&vd->vq[FN_TX]) == 0 &&
 		 virtq_waiting(&vd->vq[FN_CTRL]) == 0));

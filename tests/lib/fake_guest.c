@@ -16,7 +16,7 @@ void fake_guest_init(struct fake_guest *g, size_t len, uint16_t queue_size)
 		.hva = g->ram,
 	};
 	g->mem.n = 1;
-	for (unsigned int i = 0; i < FG_QUEUES; i++)
+	for (unsigned int i = 0; i < FG_MOST; i++)
 		g->q[i].size = queue_size;
 }
 

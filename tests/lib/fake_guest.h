@@ -11,9 +11,13 @@
 #include "vmm/virtio/mmio.h"
 
 #define FG_QUEUES 3u
+#define FG_MOST   5u
 #define FG_BASE   0x10000u /* guest RAM does not start at 0 */
 
-/* Each queue's areas, with room for the largest; then RAM for buffers. */
+/*
+ * Each queue's areas, with room for the largest; then RAM for buffers, of which
+ * a test that has more queues than FG_QUEUES, up to FG_MOST, uses the first.
+ */
 #define FG_QUEUE(qi) (FG_BASE + (qi)*0x10000u)
 #define FG_DESC(qi)  (FG_QUEUE(qi) + 0x0000u)
 #define FG_AVAIL(qi) (FG_QUEUE(qi) + 0x8000u)
@@ -37,7 +41,7 @@ struct fake_guest {
 	uint8_t *ram;
 	size_t len;
 	struct gmem mem;
-	struct fake_vq q[FG_QUEUES];
+	struct fake_vq q[FG_MOST];
 	struct virtio_mmio *mmio;
 };
 

@@ -24,25 +24,22 @@ static void still(void *ctx)
 	atomic_fetch_add(&t->still, 1);
 }
 
-static struct fake_net *make(bool vnet, const struct net_rate *rate,
-			     unsigned int n_pairs)
+/* On @link, which is taken over. */
+static struct fake_net *make(struct net_link *link, const struct net_rate *rate)
 {
 	struct fake_net *t = calloc(1, sizeof(*t));
-	struct virtio_net_config cfg = { .mac = { 2, 0, 0, 0, 0, 9 },
+	struct virtio_net_config cfg = { .link = link,
+					 .mac = { 2, 0, 0, 0, 0, 9 },
 					 .mtu = 1500,
 					 .lost = lost,
 					 .still = still,
 					 .ctx = t };
 	struct err e;
-	int fd[2];
 
 	bug_on(!t);
 	if (rate)
 		cfg.rate = *rate;
-	bug_on(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd) != 0);
-	t->peer = fd[0];
-	bug_on(net_stream_new(fd[1], vnet, &cfg.link) != 0);
-	cfg.link->n_queues = n_pairs;
+	t->peer = -1;
 	fake_guest_init(&t->g, FN_RAM, FN_QUEUE);
 	bug_on(irq_init(&t->irq, &e) != 0);
 	bug_on(virtio_net_new(&cfg, &t->n, &e) != 0);
@@ -53,14 +50,35 @@ static struct fake_net *make(bool vnet, const struct net_rate *rate,
 	return t;
 }
 
+static struct fake_net *make_stream(bool vnet, const struct net_rate *rate,
+				    unsigned int n_pairs)
+{
+	struct net_link *link = NULL;
+	struct fake_net *t;
+	int fd[2];
+
+	bug_on(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd) != 0);
+	bug_on(net_stream_new(fd[1], vnet, &link) != 0);
+	link->n_queues = n_pairs;
+	t = make(link, rate);
+	t->peer = fd[0];
+	return t;
+}
+
 struct fake_net *fake_net_new(bool vnet, const struct net_rate *rate)
 {
-	return make(vnet, rate, 1);
+	return make_stream(vnet, rate, 1);
+}
+
+struct fake_net *fake_net_new_on(struct net_link *link,
+				 const struct net_rate *rate)
+{
+	return make(link, rate);
 }
 
 struct fake_net *fake_net_new_pairs(unsigned int n_pairs)
 {
-	return make(false, NULL, n_pairs);
+	return make_stream(false, NULL, n_pairs);
 }
 
 void fake_net_free(struct fake_net *t)

@@ -25,7 +25,7 @@
 /**
  * struct fake_net - All of it
  * @features:	What the driver has accepted
- * @peer:	The other end; -1: closed
+ * @peer:	The other end; -1: closed, or no stream
  * @lost:	Times the link was lost
  * @still:	Times it was told that nothing is under way
  */
@@ -42,6 +42,10 @@ struct fake_net {
 
 /** fake_net_new() - A device on a stream, with a net_hdr or without */
 struct fake_net *fake_net_new(bool vnet, const struct net_rate *rate);
+
+/** fake_net_new_on() - A device on another link, which is taken over */
+struct fake_net *fake_net_new_on(struct net_link *link,
+				 const struct net_rate *rate);
 
 /** fake_net_new_pairs() - One of several pairs, of which the first has a link */
 struct fake_net *fake_net_new_pairs(unsigned int n_pairs);

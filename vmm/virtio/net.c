@@ -28,6 +28,7 @@
 
 #define STACK_LEN (256u << 10)
 #define NS_PER_S  1000000000ull
+#define NS_PER_MS 1000000ull
 
 #define FEATURES                                                             \
 	(VIRTIO_NET_F_MTU | VIRTIO_NET_F_MAC | VIRTIO_NET_F_MRG_RXBUF |      \
@@ -53,15 +54,25 @@ static void unlock(struct virtio_net *n)
 static bool is_still(const struct virtio_net *n)
 {
 	for (unsigned int i = 0; i < n->n_pairs; i++)
-		if (n->pair[i].busy)
+		if (n->pair[i].busy[NET_RX] || n->pair[i].busy[NET_TX])
 			return false;
 	return true;
 }
 
-/* Whether the thread of queue @qi is; the control queue's never is for long. */
+/*
+ * Whether anything touches buffers of queue @qi.  The other queue of its pair
+ * does not matter: it may never come to rest.  The control queue always is.
+ */
 static bool is_busy(const struct virtio_net *n, unsigned int qi)
 {
-	return qi / 2 < n->n_pairs && n->pair[qi / 2].busy;
+	return qi / 2 < n->n_pairs && n->pair[qi / 2].busy[qi % 2];
+}
+
+/* All threads look at what has changed. Lock held. */
+static void wake(struct virtio_net *n)
+{
+	for (unsigned int i = 0; i < n->n_pairs; i++)
+		virtio_dev_kick(&n->vd, net_rx_queue(&n->pair[i]));
 }
 
 /* ---- For the files of the device ---- */
@@ -76,29 +87,49 @@ bool net_may_serve(const struct net_pair *p)
 	return is_agreed(p->n) && !p->n->paused && p->i < p->n->n_active;
 }
 
-void net_begin(struct net_pair *p)
+void net_begin(struct net_pair *p, enum net_dir dir)
 {
-	p->busy = true;
+	p->busy[dir] = true;
 	unlock(p->n);
 }
 
-bool net_end(struct net_pair *p)
+bool net_end(struct net_pair *p, enum net_dir dir)
 {
 	struct virtio_net *n = p->n;
 
 	lock(n);
-	p->busy = false;
+	p->busy[dir] = false;
 	(void)pthread_cond_broadcast(&n->calm);
 	if (n->paused && is_still(n) && n->cfg.still)
 		n->cfg.still(n->cfg.ctx);
-	/* What was done before a pause is finished; before a reset, dropped. */
-	return is_agreed(n) && p->i < n->n_active;
+	/*
+	 * What was done before a pause, or before the driver put the pair out
+	 * of use, is finished; before a reset, dropped.
+	 */
+	return is_agreed(n);
 }
 
 void net_wake_at(struct net_pair *p, uint64_t at_ns)
 {
 	if (!p->wake_ns || at_ns < p->wake_ns)
 		p->wake_ns = at_ns;
+}
+
+void net_retry(struct net_pair *p)
+{
+	net_wake_at(p, loop_now_ns() + VIRTIO_NET_RETRY_MS * NS_PER_MS);
+}
+
+bool net_flush(struct net_pair *p)
+{
+	struct net_link *l = p->n->link;
+	int r = p->n->up ? l->ops->flush(l, p->i) : 0;
+
+	if (r == -EAGAIN)
+		p->want_out = true;
+	else if (r == -ENOBUFS)
+		net_retry(p);
+	return r == -EAGAIN || r == -ENOBUFS;
 }
 
 void net_lost(struct virtio_net *n, int why)
@@ -109,6 +140,8 @@ void net_lost(struct virtio_net *n, int why)
 	n->space.status = le16_put(
 		(uint16_t)(le16_get(n->space.status) & ~NET_S_LINK_UP));
 	n->vd.transport->config_changed(&n->vd);
+	/* Nobody looks at the link any more, for which some may wait. */
+	wake(n);
 	if (n->cfg.lost)
 		n->cfg.lost(n->cfg.ctx, why);
 }
@@ -173,8 +206,8 @@ static bool turn(struct net_pair *p, bool running)
 		r = net_ctrl_serve(n);
 	if (r == 0 && net_may_serve(p))
 		r = serve_queues(p);
-	else if (n->up && n->link->ops->flush(n->link, p->i) == -EAGAIN)
-		p->want_out = true; /* the rest of a frame from before */
+	else
+		(void)net_flush(p); /* the rest of a frame from before */
 	if (r < 0 && n->vd.running)
 		virtio_dev_break(&n->vd);
 	return r > 0;
@@ -273,16 +306,22 @@ static int net_process(struct virtio_dev *vd, unsigned int qi)
 	return 0;
 }
 
+/* What the last driver wrote is not for the next to read. */
+static void renew_space(struct virtio_net *n)
+{
+	n->space.status = le16_put(n->up ? NET_S_LINK_UP : 0);
+	memcpy(n->space.mac, n->cfg.mac, sizeof(n->space.mac));
+}
+
 static void net_reset(struct virtio_dev *vd)
 {
 	struct virtio_net *n = net_of(vd);
 
 	n->set_up = false;
 	n->n_active = 1;
-	n->space.status = le16_put(n->up ? NET_S_LINK_UP : 0);
-	memcpy(n->space.mac, n->cfg.mac, sizeof(n->space.mac));
+	renew_space(n);
 	for (unsigned int i = 0; i < n->n_pairs; i++)
-		if (!n->pair[i].busy)
+		if (!n->pair[i].busy[NET_RX])
 			net_rx_drop(&n->pair[i]);
 }
 
@@ -304,6 +343,9 @@ static void net_quiesce(struct virtio_dev *vd, int qi)
 			vd->running = false;
 	}
 	drop(n, qi);
+	/* The rest of a reset may come only after the driver has read it. */
+	if (qi < 0)
+		renew_space(n);
 }
 
 static void net_config(struct virtio_dev *vd, size_t off, uint8_t *dst,
@@ -449,13 +491,6 @@ int virtio_net_start(struct virtio_net *n, struct err *e)
 		*e = n->jail_text;
 	unlock(n);
 	return r;
-}
-
-/* All threads look at what has changed. Lock held. */
-static void wake(struct virtio_net *n)
-{
-	for (unsigned int i = 0; i < n->n_made; i++)
-		virtio_dev_kick(&n->vd, net_rx_queue(&n->pair[i]));
 }
 
 void virtio_net_stop(struct virtio_net *n)

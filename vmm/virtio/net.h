@@ -22,6 +22,9 @@
 /* Frames of one direction before it is the other's turn. */
 #define VIRTIO_NET_TURN 64u
 
+/* When the host has no memory for a system call: so long until the next. */
+#define VIRTIO_NET_RETRY_MS 10u
+
 /* So long a frame may wait for the buffers it needs; then it makes do. */
 #define VIRTIO_NET_STARVE_MS 50u
 
@@ -49,7 +52,8 @@ struct virtio_net_config {
 
 /**
  * struct virtio_net_stats - Since the beginning
- * @tx_bad:	Frames of the guest that were no frames, or lied
+ * @tx_bad:	Frames of the guest that were no frames, or lied, or that the
+ *		link had no memory for or could not take
  * @rx_dropped:	Frames for the guest that it had no room for, or that nobody
  *		may give it
  */

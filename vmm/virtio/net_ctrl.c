@@ -96,6 +96,32 @@ static bool do_announce(struct virtio_net *n, const struct request *q)
 	return true;
 }
 
+/*
+ * Pairs from @pairs on are given no frame after the answer: 5.1.6.5.5.2.  What
+ * was put in their queues before is shown now, by their own threads too late.
+ */
+static bool retire(struct virtio_net *n, unsigned int pairs)
+{
+	for (unsigned int i = pairs; i < n->n_active; i++)
+		if (virtio_dev_signal(&n->vd, net_rx_queue(&n->pair[i])) < 0)
+			return false;
+	return true;
+}
+
+/* All of it or nothing; a link that can do neither is of no use any more. */
+static bool spread(struct virtio_net *n, unsigned int pairs)
+{
+	const struct net_link_ops *ops = n->link->ops;
+	int r = n->up ? ops->spread(n->link, pairs) : 0;
+
+	if (r == 0)
+		return true;
+	r = ops->spread(n->link, n->n_active);
+	if (r < 0)
+		net_lost(n, r);
+	return false;
+}
+
 static bool do_mq(struct virtio_net *n, const struct request *q)
 {
 	unsigned int pairs;
@@ -106,7 +132,7 @@ static bool do_mq(struct virtio_net *n, const struct request *q)
 	pairs = le16_get(v);
 	if (pairs == 0 || pairs > n->n_pairs)
 		return false;
-	if (n->up && n->link->ops->spread(n->link, pairs) < 0)
+	if (!retire(n, pairs) || !spread(n, pairs))
 		return false;
 	n->n_active = pairs;
 	for (unsigned int i = 1; i < n->n_pairs; i++)

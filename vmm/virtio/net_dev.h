@@ -66,9 +66,16 @@ struct net_tx {
 	uint64_t bad;
 };
 
+/** enum net_dir - Of the queues of a pair, in their order: 5.1.2 */
+enum net_dir {
+	NET_RX = 0,
+	NET_TX = 1
+};
+
 /**
  * struct net_pair - A queue to receive, one to send, and their thread
- * @busy:	The thread is in a system call, without the lock
+ * @busy:	The thread is in a system call that touches buffers of that
+ *		queue (enum net_dir), without the lock
  * @want_in:	It waits for the link to have a frame
  * @want_out:	It waits for the link to take one
  * @wake_ns:	It looks again then; 0: never
@@ -78,7 +85,7 @@ struct net_pair {
 	struct virtio_net *n;
 	unsigned int i;
 	pthread_t id;
-	bool busy;
+	bool busy[2];
 	bool want_in;
 	bool want_out;
 	uint64_t wake_ns;
@@ -138,14 +145,25 @@ static inline unsigned int net_tx_queue(const struct net_pair *p)
 /** net_may_serve() - Whether @p may begin anything */
 bool net_may_serve(const struct net_pair *p);
 
-/** net_begin() - Give the lock up, for a system call that touches queues */
-void net_begin(struct net_pair *p);
+/** net_begin() - Give the lock up, for a system call that touches buffers */
+void net_begin(struct net_pair *p, enum net_dir dir);
 
-/** net_end() - Take it again. Return: net_may_serve() */
-MUST_CHECK bool net_end(struct net_pair *p);
+/**
+ * net_end() - Take it again
+ *
+ * Return: whether the device is still the driver's, so that what was done is to
+ * be finished; whether more may be begun only net_may_serve() tells
+ */
+MUST_CHECK bool net_end(struct net_pair *p, enum net_dir dir);
 
-/** net_lost() - The link is gone */
+/** net_lost() - The link is gone; what waits for it is given back */
 void net_lost(struct virtio_net *n, int why);
+
+/** net_flush() - The rest of a frame. Return: true if @p waits with some left */
+bool net_flush(struct net_pair *p);
+
+/** net_retry() - The host has no memory now: @p looks again a little later */
+void net_retry(struct net_pair *p);
 
 /** net_wake_at() - Have the thread of @p look again at that time */
 void net_wake_at(struct net_pair *p, uint64_t at_ns);

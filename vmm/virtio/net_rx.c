@@ -123,9 +123,9 @@ static ssize_t receive(struct net_pair *p)
 	else
 		rx->hdr = (struct net_hdr){ .flags = 0 };
 	n += pieces(p, rx->io + n);
-	net_begin(p);
+	net_begin(p, NET_RX);
 	r = l->ops->recv(l, p->i, rx->io, n);
-	return net_end(p) ? r : -ECANCELED;
+	return net_end(p, NET_RX) ? r : -ECANCELED;
 }
 
 /* The first bytes of the first buffer. */
@@ -162,17 +162,26 @@ static void forget(struct net_rx *rx, unsigned int n)
 	memmove(rx->iov, rx->iov + n_iov, rx->n_iov * sizeof(rx->iov[0]));
 }
 
-/* A frame of @len bytes lies in the buffers, header not counted. */
+/* One of about @len bytes; what it cost the host is taken off the rate too. */
+static int drop(struct net_pair *p, size_t len)
+{
+	p->rx.dropped++;
+	net_limit_take(&p->n->rx_limit, len);
+	return 1;
+}
+
+/*
+ * A frame of @len bytes lies in the buffers, header not counted.
+ * Return: 1 or -EBADMSG
+ */
 static int deliver(struct net_pair *p, struct virtq *q, size_t len)
 {
 	struct net_rx *rx = &p->rx;
 	size_t left = NET_HDR_LEN + len;
 	unsigned int n = 0;
 
-	if (net_hdr_check(&rx->hdr, len, p->n->guest, true) < 0) {
-		rx->dropped++;
-		return 0;
-	}
+	if (net_hdr_check(&rx->hdr, len, p->n->guest, true) < 0)
+		return drop(p, len);
 	for (size_t sum = 0; sum < left; n++)
 		sum += rx->buf[n].len;
 	if (put_header(p, n) < 0)
@@ -188,6 +197,18 @@ static int deliver(struct net_pair *p, struct virtq *q, size_t len)
 	rx->frames++;
 	rx->bytes += len;
 	net_limit_take(&p->n->rx_limit, len);
+	return 1;
+}
+
+/* The link has none now. Return: 0 */
+static int wait_in(struct net_pair *p, ssize_t why)
+{
+	if (why == -EAGAIN)
+		p->want_in = true;
+	else if (why == -ENOBUFS)
+		net_retry(p);
+	else
+		net_lost(p->n, (int)why);
 	return 0;
 }
 
@@ -200,26 +221,19 @@ static int take(struct net_pair *p, struct virtq *q)
 	switch (got) {
 	case -ECANCELED:
 		return -ECANCELED;
-	case -EAGAIN:
-		p->want_in = true;
-		return 0;
 	case -EMSGSIZE:
-		p->rx.dropped++;
-		return 1;
+		return drop(p, p->rx.len);
 	case -EFAULT:
 		return -EBADMSG;
 	default:
 		break;
 	}
-	if (got < 0) {
-		net_lost(p->n, (int)got);
-		return 0;
-	}
-	if ((size_t)got < hdr + NET_FRAME_MIN) {
-		p->rx.dropped++;
-		return 1;
-	}
-	return deliver(p, q, (size_t)got - hdr) < 0 ? -EBADMSG : 1;
+	if (got < 0)
+		return wait_in(p, got);
+	/* 5.1.6.5.5.2: none for a pair that is out of use meanwhile. */
+	if ((size_t)got < hdr + NET_FRAME_MIN || p->i >= p->n->n_active)
+		return drop(p, (size_t)got);
+	return deliver(p, q, (size_t)got - hdr);
 }
 
 static bool must_wait(struct net_pair *p)
@@ -245,14 +259,8 @@ static int step(struct net_pair *p, struct virtq *q)
 	if (!p->n->up || !q->ready || must_wait(p))
 		return 0;
 	need = l->ops->next(l, p->i);
-	if (need == -EAGAIN) {
-		p->want_in = true;
-		return 0;
-	}
-	if (need < 0) {
-		net_lost(p->n, (int)need);
-		return 0;
-	}
+	if (need < 0)
+		return wait_in(p, need);
 	r = fill(p, q, (size_t)need + hdr);
 	if (r < 0 || (r == 0 && !make_do(p)))
 		return r;
@@ -267,9 +275,8 @@ int net_rx_serve(struct net_pair *p)
 	struct virtq *q = &n->vd.vq[qi];
 	int r = 1, s;
 
-	p->want_in = false;
 	for (unsigned int i = 0; r > 0 && i < VIRTIO_NET_TURN; i++)
-		r = step(p, q);
+		r = net_may_serve(p) ? step(p, q) : 0;
 	if (r == -ECANCELED)
 		return 0;
 	s = r < 0 ? r : virtio_dev_signal(&n->vd, qi);

@@ -34,9 +34,9 @@ static int transmit(struct net_pair *p, size_t len)
 		io[++n] = (struct iovec){ &p->tx.hdr, NET_HDR_LEN };
 	n += virtq_chain_out(&p->tx.chain, NET_HDR_LEN, len, io + n + 1,
 			     NET_QUEUE_MAX);
-	net_begin(p);
+	net_begin(p, NET_TX);
 	r = l->ops->send(l, p->i, io, n, len + (l->vnet ? NET_HDR_LEN : 0));
-	if (!net_end(p))
+	if (!net_end(p, NET_TX))
 		return -ECANCELED;
 	if (r == -EFAULT || r == -EINVAL) {
 		p->tx.bad++;
@@ -116,11 +116,11 @@ int net_tx_serve(struct net_pair *p)
 	unsigned int qi = net_tx_queue(p);
 	int r = 1;
 
-	p->want_out = n->up && n->link->ops->flush(n->link, p->i) == -EAGAIN;
-	if (p->want_out)
+	if (net_flush(p))
 		return virtq_disarm(&n->vd.vq[qi]);
+	/* A pause, or a driver that wants fewer pairs, waits for one frame. */
 	for (unsigned int i = 0; r > 0 && i < VIRTIO_NET_TURN; i++)
-		r = step(p, &n->vd.vq[qi]);
+		r = net_may_serve(p) ? step(p, &n->vd.vq[qi]) : 0;
 	if (r == -ECANCELED)
 		return 0;
 	if (r >= 0) {
@@ -129,7 +129,7 @@ int net_tx_serve(struct net_pair *p)
 		r = s < 0 ? s : r;
 	}
 	/* A rest of the last frame has to be sent too. */
-	if (r == 0 && n->up && n->link->ops->flush(n->link, p->i) == -EAGAIN)
-		p->want_out = true;
+	if (r == 0)
+		(void)net_flush(p);
 	return r;
 }
