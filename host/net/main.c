@@ -133,7 +133,7 @@ static int serve(struct program *p, const struct config *c, unsigned int fds,
 	if (r < 0)
 		return r;
 	denials_init(&p->denials, FD_CONTROL);
-	relay_init(&p->relay, &p->net, &p->guard, &p->denials);
+	relay_prepare(&p->relay, &p->net, &p->guard, &p->denials);
 	relay_resolvers(&p->relay, c->resolvers.v, c->resolvers.n);
 	p->control = (struct control){ .loop = &p->loop,
 				       .net = &p->net,

@@ -10,7 +10,7 @@
 #include "host/net/sock.h"
 #include "host/net/udp.h"
 
-void relay_init(struct relay *r, struct net *n, struct guard *g,
+void relay_prepare(struct relay *r, struct net *n, struct guard *g,
 		struct denials *d)
 {
 	memset(r, 0, sizeof(*r));
@@ -54,6 +54,8 @@ static void stop_asking(struct relay_ask *a)
 
 static void end(struct relay_ask *a)
 {
+	if (list_empty(&a->link))
+		return;
 	stop_asking(a);
 	list_del(&a->link);
 	a->relay->n_asks--;
@@ -86,13 +88,14 @@ static void answer(struct relay *r, const struct flow_key *key,
 		udp_to_guest(r->net, key, out->buf - head, head + out->len);
 }
 
+/* Over before it is answered: a stream that takes nothing ends its questions. */
 static void finish(struct relay_ask *a, const struct dns_out *out)
 {
 	if (out->denied)
 		denials_name(a->relay->denials, a->q.name, out->rule,
 			     out->denied);
-	answer(a->relay, &a->key, a->stream, out);
 	end(a);
+	answer(a->relay, &a->key, a->stream, out);
 }
 
 static void fail(struct relay_ask *a)
@@ -259,7 +262,6 @@ static void ask(struct relay_ask *a)
 
 /* ---- Questions ---- */
 
-/* The oldest goes: by now its asker has asked again. */
 static struct relay_ask *new_ask(struct relay *r)
 {
 	struct relay_ask *a;
@@ -269,13 +271,25 @@ static struct relay_ask *new_ask(struct relay *r)
 	a = r->in ? calloc(1, sizeof(*a)) : NULL;
 	if (!a)
 		return NULL;
-	if (r->n_asks >= DNS_ASKS_MAX)
-		fail(ask_of(r->asks.next));
 	a->relay = r;
 	a->fd = -1;
 	list_add_tail(&r->asks, &a->link);
 	r->n_asks++;
 	return a;
+}
+
+/*
+ * Of one too many the oldest goes: by now its asker has asked again. It is
+ * answered by the scratch buffer, and if it was asked on the same stream, that
+ * may end, and @a with it.
+ *
+ * Return: whether @a is still to be asked
+ */
+static bool make_room(struct relay *r, const struct relay_ask *a)
+{
+	if (r->n_asks > DNS_ASKS_MAX)
+		fail(ask_of(r->asks.next));
+	return !list_empty(&a->link);
 }
 
 static void question(struct relay *r, const struct flow_key *key,
@@ -303,7 +317,8 @@ static void question(struct relay *r, const struct flow_key *key,
 			a->key = *key;
 		a->out_len = MIN(out.len, DNS_ASK_MAX);
 		memcpy(a->out + sizeof(be16), out.buf, a->out_len);
-		ask(a);
+		if (make_room(r, a))
+			ask(a);
 	} else if (s && act != DNS_ANSWER) {
 		relay_stream_close(s);
 	}

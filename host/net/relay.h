@@ -58,8 +58,8 @@ struct relay_ask {
 	uint8_t *in;
 };
 
-/** relay_init() - Nobody is asked yet */
-void relay_init(struct relay *r, struct net *n, struct guard *g,
+/** relay_prepare() - Nobody is asked yet */
+void relay_prepare(struct relay *r, struct net *n, struct guard *g,
 		struct denials *d);
 
 /** relay_resolvers() - Whom to ask: @n of them, DNS_RESOLVERS_MAX at most */

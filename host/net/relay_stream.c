@@ -11,8 +11,8 @@
 
 /**
  * struct relay_stream - A stream, of which we are the far end
- * @in:		@in_len bytes of a question, with its length; while it is being
- *		answered no other is read
+ * @in:		@in_len bytes of a question, with its length
+ * @busy:	It is being answered; no other is read meanwhile
  */
 struct relay_stream {
 	struct list link;
@@ -22,6 +22,7 @@ struct relay_stream {
 	struct loop_defer defer;
 	int fd;
 	bool closed;
+	bool busy;
 	size_t in_len;
 	uint8_t in[sizeof(be16) + QUESTION_MAX];
 };
@@ -71,6 +72,11 @@ static void on_io(struct loop_io *io, uint32_t events)
 	ssize_t n;
 
 	(void)events;
+	/* Asked for no event, epoll tells of the end: nobody waits any more. */
+	if (s->busy) {
+		relay_stream_close(s);
+		return;
+	}
 	n = want > sizeof(s->in) ? 0
 				 : recv(s->fd, s->in + s->in_len,
 					want - s->in_len, MSG_DONTWAIT);
@@ -86,6 +92,7 @@ static void on_io(struct loop_io *io, uint32_t events)
 	if (s->in_len < want || want == sizeof(be16))
 		return;
 	s->in_len = 0;
+	s->busy = true;
 	loop_mod(io, 0);
 	relay_question(s->relay, s, s->in + sizeof(be16), want - sizeof(be16));
 }
@@ -107,6 +114,7 @@ void relay_stream_answer(struct relay_stream *s, void *msg, size_t len)
 		relay_stream_close(s);
 		return;
 	}
+	s->busy = false;
 	loop_mod(&s->io, EPOLLIN);
 }
 

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tests/unit/test_net_relay.c - questions of DNS under way, and their end */
+#include <arpa/inet.h>
+#include <net/if.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "host/net/relay.h"
+#include "tests/lib/check_main.h"
+#include "tests/lib/link_kit.h"
+
+static const struct net_addr loopback = {
+	{ [10] = 0xff, [11] = 0xff, [12] = 127, [15] = 1 }
+};
+static const struct flow_key asker = { .peer_port = NET_DNS_PORT,
+				       .guest_port = 5,
+				       .proto = NET_UDP };
+
+static struct link_kit k;
+static struct guard guard;
+static struct denials denials;
+static struct relay relay;
+static int control[2];
+static int guest; /* the guest's end of a stream */
+
+/* Port 53 is ours in a network of our own. */
+static void own_network(void)
+{
+	struct ifreq lo = { .ifr_name = "lo", .ifr_flags = IFF_UP };
+	int user = geteuid() == 0 ? 0 : CLONE_NEWUSER;
+	auto_fd int fd = -1;
+
+	ck_assert_int_eq(unshare(CLONE_NEWNET | user), 0);
+	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	ck_assert_int_eq(ioctl(fd, SIOCSIFFLAGS, &lo), 0);
+}
+
+static int resolver(int type)
+{
+	const struct sockaddr_in in = { .sin_family = AF_INET,
+					.sin_port = htons(NET_DNS_PORT),
+					.sin_addr.s_addr =
+						htonl(INADDR_LOOPBACK) };
+	int fd = socket(AF_INET, type | SOCK_CLOEXEC, 0);
+
+	ck_assert_int_eq(bind(fd, (const struct sockaddr *)&in, sizeof(in)), 0);
+	if (type == SOCK_STREAM)
+		ck_assert_int_eq(listen(fd, 200), 0);
+	return fd;
+}
+
+static void set_up(void)
+{
+	static const char text[] = "{\"rules\":[{\"allow\":\"internet\"}]}";
+	struct net_addr self = { { 0 } };
+	struct policy *p = NULL;
+	int sv[2];
+
+	lk_init(&k);
+	ck_assert_int_eq(policy_parse(text, strlen(text), &p, NULL), 0);
+	ck_assert_int_eq(guard_init(&guard, p), 0);
+	guard_local(&guard, &self, 1);
+	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, control), 0);
+	denials_init(&denials, control[0]);
+	relay_prepare(&relay, &k.net, &guard, &denials);
+	ck_assert_int_eq(
+		socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, sv), 0);
+	guest = sv[0];
+	ck_assert_int_eq(relay_stream(&relay, sv[1]), 0);
+}
+
+static void tear_down(void)
+{
+	relay_done(&relay);
+	lk_done(&k);
+	guard_done(&guard);
+	base_closep(&guest);
+	base_closep(&control[0]);
+	base_closep(&control[1]);
+}
+
+/* Behind its length by TCP, the question for an address of example.org. */
+static const uint8_t question[] = { 0,   29,  0xab, 0xcd, 1,   0,   0, 1,
+				    0,   0,   0,    0,    0,   0,   7, 'e',
+				    'x', 'a', 'm',  'p',  'l', 'e', 3, 'o',
+				    'r', 'g', 0,    0,    1,   0,   1 };
+
+static void ask_by_stream(void)
+{
+	ck_assert_int_eq(send(guest, question, sizeof(question), MSG_NOSIGNAL),
+			 (ssize_t)sizeof(question));
+}
+
+static void ask_by_datagram(void)
+{
+	relay_datagram(&relay, &asker, question + 2, sizeof(question) - 2);
+}
+
+static void steps(int n)
+{
+	for (int i = 0; i < n; i++)
+		ck_assert_int_ge(loop_step(&k.loop, 0), 0);
+}
+
+static unsigned int asks(void)
+{
+	const struct list *p;
+	unsigned int n = 0;
+
+	list_for_each (p, &relay.asks)
+		n++;
+	return n;
+}
+
+/* Nobody to ask, so it fails at once; and the one who asked has gone. */
+START_TEST(an_answer_that_nobody_takes_ends_its_question_once)
+{
+	set_up();
+	ask_by_stream();
+	base_closep(&guest);
+	steps(5);
+	ck_assert_uint_eq(relay.n_streams, 0);
+	ck_assert_uint_eq(relay.n_asks, 0);
+	ask_by_datagram();
+	ck_assert_uint_eq(relay.n_asks, 0);
+	tear_down();
+}
+END_TEST
+
+START_TEST(a_guest_that_reads_no_answer_loses_its_stream)
+{
+	set_up();
+	for (int i = 0; i < 4000 && relay.n_streams; i++) {
+		(void)send(guest, question, sizeof(question),
+			   MSG_DONTWAIT | MSG_NOSIGNAL);
+		steps(2);
+	}
+	ck_assert_uint_eq(relay.n_streams, 0);
+	ck_assert_uint_eq(relay.n_asks, 0);
+	ask_by_datagram();
+	ck_assert_uint_eq(relay.n_asks, 0);
+	tear_down();
+}
+END_TEST
+
+START_TEST(the_end_of_a_stream_ends_its_questions)
+{
+	auto_fd int silent = -1, silent_stream = -1;
+
+	own_network();
+	silent = resolver(SOCK_DGRAM);
+	silent_stream = resolver(SOCK_STREAM);
+	set_up();
+	relay_resolvers(&relay, &loopback, 1);
+	ask_by_stream();
+	ask_by_stream();
+	steps(3);
+	/* The second is not read before the first is answered. */
+	ck_assert_uint_eq(relay.n_asks, 1);
+	for (unsigned int i = 1; i < DNS_ASKS_MAX; i++)
+		ask_by_datagram();
+	ck_assert_uint_eq(relay.n_asks, DNS_ASKS_MAX);
+	base_closep(&guest);
+	steps(6);
+	ck_assert_uint_eq(relay.n_streams, 0);
+	ck_assert_uint_eq(relay.n_asks, DNS_ASKS_MAX - 1);
+	ck_assert_uint_eq(asks(), DNS_ASKS_MAX - 1);
+	tear_down();
+}
+END_TEST
+
+START_TEST(the_oldest_question_goes_and_the_new_one_is_asked)
+{
+	auto_fd int fd = -1;
+	uint8_t buf[600];
+	unsigned int n = 0;
+
+	own_network();
+	fd = resolver(SOCK_DGRAM);
+	set_up();
+	relay_resolvers(&relay, &loopback, 1);
+	for (unsigned int i = 0; i < DNS_ASKS_MAX + 12; i++)
+		ask_by_datagram();
+	ck_assert_uint_eq(relay.n_asks, DNS_ASKS_MAX);
+	ck_assert_uint_eq(asks(), DNS_ASKS_MAX);
+	while (recv(fd, buf, sizeof(buf), MSG_DONTWAIT) > 0) {
+		/* QR: it would be an answer. */
+		ck_assert_uint_eq(buf[2] & 0x80, 0);
+		n++;
+	}
+	ck_assert_uint_eq(n, DNS_ASKS_MAX + 12);
+	tear_down();
+}
+END_TEST
+
+CHECK_MAIN("net_relay", an_answer_that_nobody_takes_ends_its_question_once,
+	   a_guest_that_reads_no_answer_loses_its_stream,
+	   the_end_of_a_stream_ends_its_questions,
+	   the_oldest_question_goes_and_the_new_one_is_asked)
