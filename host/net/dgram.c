@@ -116,7 +116,7 @@ static int start(struct net *n, const struct dgram_ops *ops,
 	if (v.how != JUDGE_ALLOW)
 		return -EACCES;
 	make_room(n, ops, (enum net_proto)key->proto);
-	fd = sock_connect(key);
+	fd = net_connect(n, key);
 	if (fd < 0)
 		return fd;
 	d = calloc(1, sizeof(*d));

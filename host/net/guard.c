@@ -48,9 +48,16 @@ int guard_replace(struct guard *g, struct policy *p)
 	return 0;
 }
 
-void guard_local(struct guard *g, const struct net_addr *a, size_t n)
+void guard_local(struct guard *g, struct locals *l)
 {
-	g->blind = !a || !pins_set_local(g->pins, a, n);
+	g->blind = !l;
+	if (l)
+		pins_take_local(g->pins, l);
+}
+
+bool guard_is_local(const struct guard *g, const struct net_addr *a)
+{
+	return g->blind || pins_is_local(g->pins, a);
 }
 
 struct verdict guard_judge(struct guard *g, const struct attempt *a)

@@ -37,8 +37,11 @@ void guard_done(struct guard *g);
 /** guard_replace() - Another policy, from now on; counters begin at 0 */
 MUST_CHECK int guard_replace(struct guard *g, struct policy *p);
 
-/** guard_local() - The host has these addresses, @n at @a; NULL: unknown */
-void guard_local(struct guard *g, const struct net_addr *a, size_t n);
+/** guard_local() - What the host is; @l is empty afterwards. NULL: unknown */
+void guard_local(struct guard *g, struct locals *l);
+
+/** guard_is_local() - Whether @a is the host itself, or may be */
+bool guard_is_local(const struct guard *g, const struct net_addr *a);
 
 /** guard_judge() - Judge, and count */
 struct verdict guard_judge(struct guard *g, const struct attempt *a);

@@ -91,6 +91,13 @@ static int dns_stream(void *arg, int fd)
 	return relay_stream(&p->relay, fd);
 }
 
+static bool is_local(void *arg, const struct net_addr *a)
+{
+	struct program *p = arg;
+
+	return guard_is_local(&p->guard, a);
+}
+
 static void local_changed(struct hostaddr *h, int r)
 {
 	struct program *p = container_of(h, struct program, hostaddr);
@@ -100,7 +107,9 @@ static void local_changed(struct hostaddr *h, int r)
 			 "the host's addresses are not known, so all is "
 			 "denied: %s",
 			 strerror(-r));
-	guard_local(&p->guard, r < 0 ? NULL : h->addr, h->n);
+	guard_local(&p->guard, r < 0 ? NULL : &h->list);
+	/* What leads to the host from now on was allowed when it did not. */
+	net_judge_some(&p->net, is_local, p);
 }
 
 static int intercept(void *arg, const struct attempt *a,
@@ -121,6 +130,7 @@ static int serve(struct program *p, const struct config *c, unsigned int fds,
 				   : fds / 2,
 		.judge = judge,
 		.denied = denied,
+		.is_local = is_local,
 		.intercept = intercept,
 		.over = over,
 		.dns = dns,

@@ -51,6 +51,31 @@ struct verdict net_judge_key(struct net *n, const struct flow_key *key)
 	return net_judge(n, &a);
 }
 
+static void deny(struct net *n, const struct flow_key *key, const char *why)
+{
+	const struct attempt a = { .proto = (enum net_proto)key->proto,
+				   .dst = key->peer,
+				   .port = key->peer_port };
+	const struct verdict v = { .how = JUDGE_DENY, .rule = -1, .why = why };
+
+	n->stats.denied++;
+	n->cfg.denied(n->cfg.arg, &a, &v);
+}
+
+/* The kernel knows better than any list what it will keep to itself. */
+int net_connect(struct net *n, const struct flow_key *key)
+{
+	auto_fd int fd = sock_connect(key);
+
+	if (fd < 0 || !n->cfg.is_local || !sock_is_own(fd, &key->peer) ||
+	    n->cfg.is_local(n->cfg.arg, &key->peer))
+		return take_fd(&fd);
+	deny(n, key, "it is an address of the host, which was not known");
+	if (key->proto == NET_TCP)
+		sock_abort(fd);
+	return -EACCES;
+}
+
 static void judge_again(struct net *n, struct flow *f)
 {
 	struct attempt a = flow_attempt(f);
@@ -69,13 +94,31 @@ static void judge_again(struct net *n, struct flow *f)
 		f->ops->refuse(f);
 }
 
+static bool is_any(void *arg, const struct net_addr *peer)
+{
+	(void)arg;
+	(void)peer;
+	return true;
+}
+
 void net_judge_all(struct net *n)
+{
+	net_judge_some(n, is_any, NULL);
+}
+
+void net_judge_some(struct net *n,
+		    bool (*is)(void *arg, const struct net_addr *peer),
+		    void *arg)
 {
 	for (size_t i = 0; i < ARRAY_LEN(n->flows.all); i++) {
 		struct list *p, *next;
 
-		list_for_each_safe (p, next, &n->flows.all[i])
-			judge_again(n, list_entry(p, struct flow, kind));
+		list_for_each_safe (p, next, &n->flows.all[i]) {
+			struct flow *f = list_entry(p, struct flow, kind);
+
+			if (is(arg, &f->key.peer))
+				judge_again(n, f);
+		}
 	}
 	net_wake(n);
 }

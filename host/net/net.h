@@ -33,6 +33,8 @@
  * @no_peek_off: Do as on a kernel without SO_PEEK_OFF for TCP (before 6.9)
  * @judge:	Asked about each new flow to somebody outside
  * @denied:	It was denied; for counting and telling
+ * @is_local:	Whether @judge knows that @a is the host itself, and so meant what
+ *		it said. May be NULL: it is never asked whether the host is
  * @intercept:	Of a flow with JUDGE_INTERCEPT: take @fd, one end of a stream
  *		socket, on which you are the peer, and @up_fd, which is connected
  *		to whom the guest wanted (-1: it was not tried yet), and 0; or
@@ -51,6 +53,7 @@ struct net_config {
 	struct verdict (*judge)(void *arg, const struct attempt *a);
 	void (*denied)(void *arg, const struct attempt *a,
 		       const struct verdict *v);
+	bool (*is_local)(void *arg, const struct net_addr *a);
 	int (*intercept)(void *arg, const struct attempt *a,
 			 const struct verdict *v, int fd, int up_fd);
 	void (*dns)(void *arg, const struct flow_key *key, const void *msg,
@@ -126,6 +129,13 @@ uint64_t net_now(struct net *n);
 /** net_judge() - Ask the policy, and tell of a denial */
 struct verdict net_judge(struct net *n, const struct attempt *a);
 
+/**
+ * net_connect() - sock_connect(), but not to the host itself unawares
+ *
+ * Return: the descriptor, or -errno; -EACCES: told as a denial
+ */
+MUST_CHECK int net_connect(struct net *n, const struct flow_key *key);
+
 /** net_judge_key() - The same, of a flow that is to be */
 struct verdict net_judge_key(struct net *n, const struct flow_key *key);
 
@@ -136,6 +146,11 @@ struct verdict net_judge_key(struct net *n, const struct flow_key *key);
  * looked at and nobody has: their first bytes are gone.
  */
 void net_judge_all(struct net *n);
+
+/** net_judge_some() - The same, of flows to an address that @is says */
+void net_judge_some(struct net *n,
+		    bool (*is)(void *arg, const struct net_addr *peer),
+		    void *arg);
 
 /** net_frame() - A frame of the guest's, from its vnet header on */
 void net_frame(struct net *n, const uint8_t *frame, size_t len);

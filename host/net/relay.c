@@ -11,7 +11,7 @@
 #include "host/net/udp.h"
 
 void relay_prepare(struct relay *r, struct net *n, struct guard *g,
-		struct denials *d)
+		   struct denials *d)
 {
 	memset(r, 0, sizeof(*r));
 	r->net = n;

@@ -60,7 +60,7 @@ struct relay_ask {
 
 /** relay_prepare() - Nobody is asked yet */
 void relay_prepare(struct relay *r, struct net *n, struct guard *g,
-		struct denials *d);
+		   struct denials *d);
 
 /** relay_resolvers() - Whom to ask: @n of them, DNS_RESOLVERS_MAX at most */
 void relay_resolvers(struct relay *r, const struct net_addr *a, unsigned int n);

@@ -80,6 +80,23 @@ int sock_connect(const struct flow_key *key)
 	return take_fd(&fd);
 }
 
+/* To itself a host speaks as the one it speaks to. */
+bool sock_is_own(int fd, const struct net_addr *peer)
+{
+	struct sockaddr_storage own;
+	socklen_t len = sizeof(own);
+
+	memset(&own, 0, sizeof(own));
+	if (getsockname(fd, (struct sockaddr *)&own, &len) < 0)
+		return false;
+	if (own.ss_family == AF_INET)
+		return memcmp(&((struct sockaddr_in *)&own)->sin_addr,
+			      peer->b + 12, 4) == 0;
+	return own.ss_family == AF_INET6 &&
+	       memcmp(&((struct sockaddr_in6 *)&own)->sin6_addr, peer->b,
+		      sizeof(peer->b)) == 0;
+}
+
 int sock_error(int fd)
 {
 	socklen_t len = sizeof(int);

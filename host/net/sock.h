@@ -16,6 +16,9 @@
  */
 MUST_CHECK int sock_connect(const struct flow_key *key);
 
+/** sock_is_own() - Whether @fd, connected to @peer, leads to the host itself */
+bool sock_is_own(int fd, const struct net_addr *peer);
+
 /** sock_error() - What connect(2) came to, or what befell it: 0 or -errno */
 int sock_error(int fd);
 

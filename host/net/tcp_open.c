@@ -201,7 +201,7 @@ void tcp_open(struct net *n, const struct packet *p, const struct tcp_seg *s)
 		return;
 	}
 	fd = v.how == JUDGE_INTERCEPT ? stream_to_us(n, &key, &v)
-				      : sock_connect(&key);
+				      : net_connect(n, &key);
 	if (fd < 0)
 		tell_failure(n, p, s, fd);
 	else if (start(n, &key, s, &v, fd) < 0)

@@ -366,6 +366,40 @@ def host_is_not_internet(k):
     assert k.event()["proto"] == "udp"
 
 
+def becomes_the_host(k):
+    """What it was allowed when it was somebody else's ends."""
+    addr, port = Internet.OTHER4, 1000
+
+    def flows():
+        return [f for f in k.ask({"show": True})["flows"]
+                if f["address"] == addr]
+    assert k.run(datagram, addr, port) == 0
+    assert len(flows()) == 1
+    world.ip(f"addr add {addr}/32 dev lo\n")
+    try:
+        native.settles(lambda: not flows())
+        assert k.run(datagram, addr, port) == errno.EHOSTUNREACH
+        assert k.event()["address"] == addr
+    finally:
+        world.ip(f"addr del {addr}/32 dev lo\n")
+    native.settles(lambda: k.run(datagram, addr, port) == 0)
+
+
+def local_range(k):
+    """A route to the host itself, of which no address is on a device."""
+    ls = socket.create_server(("0.0.0.0", 4443))
+    world.ip("route add local 203.0.112.0/24 dev lo\n")
+    try:
+        native.settles(
+            lambda: k.run(talk, "203.0.112.9", 4443, b"x") ==
+            errno.ECONNREFUSED)
+    finally:
+        world.ip("route del local 203.0.112.0/24 dev lo\n")
+        ls.close()
+    while k.event()["address"] != "203.0.112.9":
+        pass
+
+
 def by_name(k):
     assert k.run(talk, Internet.ADDR4, 443, hello("api.example.org")) == \
         errno.ECONNREFUSED, "before anybody asked for it"
@@ -580,6 +614,8 @@ def tests(tap, only, wire, net):
     run("an echo", native.ping, k, Internet.ADDR4)
     run("an echo by IPv6", native.ping, k, Internet.ADDR6)
     run("the host itself is not the Internet", host_is_not_internet, k)
+    run("an address becomes the host's", becomes_the_host, k)
+    run("a range is the host's", local_range, k)
     run("counters and flows are shown", shows, k)
     run("bad requests get a sentence", refuses, k)
     run("the jail is shut", jailed, k)

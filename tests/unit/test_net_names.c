@@ -434,7 +434,8 @@ START_TEST(the_host_s_addresses_are_known)
 {
 	struct pins *p = pins_new();
 	struct net_addr own[2] = { addr("93.184.216.34"), addr("2606::1") };
-	struct net_addr many[PINS_LOCAL_MAX + 1], a;
+	static struct net_addr many[LOCALS_MAX + 1];
+	struct net_addr a;
 
 	for (uint32_t i = 0; i < ARRAY_LEN(many); i++)
 		many[i] = nth(i);
@@ -447,7 +448,7 @@ START_TEST(the_host_s_addresses_are_known)
 	ck_assert(!pins_is_local(p, &a));
 	ck_assert(!pins_set_local(p, many, ARRAY_LEN(many)));
 	ck_assert(pins_is_local(p, &own[0]));
-	ck_assert(pins_set_local(p, many, PINS_LOCAL_MAX));
+	ck_assert(pins_set_local(p, many, LOCALS_MAX));
 	ck_assert(!pins_is_local(p, &own[0]));
 	ck_assert(pins_set_local(p, NULL, 0));
 	ck_assert(!pins_is_local(p, &many[0]));
@@ -455,8 +456,63 @@ START_TEST(the_host_s_addresses_are_known)
 }
 END_TEST
 
+/* Prefixes in any order; each list, and which of some addresses are in it. */
+START_TEST(the_host_is_ranges_of_addresses)
+{
+	static const struct {
+		const char *a;
+		unsigned int bits;
+	} in[] = { { "10.1.2.3", 128 },      { "203.0.113.0", 120 },
+		   { "203.0.113.7", 128 },   { "10.1.2.3", 128 },
+		   { "203.0.112.0", 119 },   { "2001:db8::5", 128 },
+		   { "2001:db8::", 128 },    { "2001:db8:1::ff", 64 },
+		   { "127.0.0.1", 128 },     { "127.0.0.0", 104 },
+		   { "10.255.255.255", 128 } };
+	static const char *const yes[] = {
+		"10.1.2.3",    "203.0.112.0",         "203.0.113.255",
+		"2001:db8::5", "2001:db8::",          "127.255.0.1",
+		"127.0.0.1",   "2001:db8:1::1:2:3:4", "10.255.255.255"
+	};
+	static const char *const no[] = { "10.1.2.2",        "10.1.2.4",
+					  "203.0.111.255",   "203.0.114.0",
+					  "2001:db8::1",     "2001:db8:1:1::",
+					  "2001:db8:0:ff::", "128.0.0.0",
+					  "126.255.255.255", "::",
+					  "255.255.255.255" };
+	struct locals l = { 0 };
+	struct net_addr a;
+
+	/* From both ends, so that each is within and around. */
+	for (int turn = 0; turn < 2; turn++) {
+		for (size_t i = 0; i < ARRAY_LEN(in); i++) {
+			size_t at = turn ? ARRAY_LEN(in) - 1 - i : i;
+
+			a = addr(in[at].a);
+			ck_assert_int_eq(locals_add(&l, &a, in[at].bits), 0);
+		}
+		ck_assert_uint_eq(l.n, 7);
+		for (size_t i = 0; i < ARRAY_LEN(yes); i++) {
+			a = addr(yes[i]);
+			ck_assert_msg(locals_have(&l, &a), "%s", yes[i]);
+		}
+		for (size_t i = 0; i < ARRAY_LEN(no); i++) {
+			a = addr(no[i]);
+			ck_assert_msg(!locals_have(&l, &a), "%s", no[i]);
+		}
+		locals_clear(&l);
+	}
+	a = addr("2001:db8::1");
+	ck_assert_int_eq(locals_add(&l, &a, 128), 0);
+	ck_assert_int_eq(locals_add(&l, &a, 0), 0);
+	a = addr("192.0.2.1");
+	ck_assert(locals_have(&l, &a));
+	locals_clear(&l);
+}
+END_TEST
+
 CHECK_MAIN("net_names", a_name_has_one_form, an_address_is_one_in_any_spelling,
 	   a_pattern_is_a_name_or_all_below_one, a_star_means_what_is_below,
 	   what_is_public_is_known, private_is_less_than_special,
 	   a_range_is_what_it_says, a_pin_ends,
-	   a_full_table_forgets_what_ends_first, the_host_s_addresses_are_known)
+	   a_full_table_forgets_what_ends_first, the_host_s_addresses_are_known,
+	   the_host_is_ranges_of_addresses)

@@ -55,14 +55,14 @@ static int resolver(int type)
 static void set_up(void)
 {
 	static const char text[] = "{\"rules\":[{\"allow\":\"internet\"}]}";
-	struct net_addr self = { { 0 } };
+	struct locals self = { 0 };
 	struct policy *p = NULL;
 	int sv[2];
 
 	lk_init(&k);
 	ck_assert_int_eq(policy_parse(text, strlen(text), &p, NULL), 0);
 	ck_assert_int_eq(guard_init(&guard, p), 0);
-	guard_local(&guard, &self, 1);
+	guard_local(&guard, &self);
 	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, control), 0);
 	denials_init(&denials, control[0]);
 	relay_prepare(&relay, &k.net, &guard, &denials);

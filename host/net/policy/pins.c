@@ -28,8 +28,7 @@ struct pins {
 	uint16_t bucket[BUCKETS];
 	struct pin pin[PINS_MAX];
 	size_t n_used; /* slots that were ever used */
-	size_t n_local;
-	struct net_addr local[PINS_LOCAL_MAX];
+	struct locals local;
 };
 
 _Static_assert(PINS_MAX < NONE, "an index fits, and so does no index");
@@ -52,37 +51,40 @@ void pins_free(struct pins *p)
 {
 	for (size_t i = 0; p && i < p->n_used; i++)
 		free(p->pin[i].name);
+	if (p)
+		locals_clear(&p->local);
 	free(p);
 }
 
 /* ---- The host's own ---- */
 
-bool pins_set_local(struct pins *p, const struct net_addr *a, size_t n)
+void pins_take_local(struct pins *p, struct locals *l)
 {
-	if (n > PINS_LOCAL_MAX)
-		return false;
-	if (n)
-		memcpy(p->local, a, n * sizeof(*a));
-	p->n_local = n;
-	return true;
+	locals_take(&p->local, l);
 }
 
-static bool is_local(const struct pins *p, const struct net_addr *a)
+bool pins_set_local(struct pins *p, const struct net_addr *a, size_t n)
 {
-	for (size_t i = 0; i < p->n_local; i++)
-		if (addr_eq(&p->local[i], a))
-			return true;
-	return false;
+	struct locals l = { 0 };
+
+	for (size_t i = 0; i < n; i++) {
+		if (locals_add(&l, &a[i], 128) < 0) {
+			locals_clear(&l);
+			return false;
+		}
+	}
+	pins_take_local(p, &l);
+	return true;
 }
 
 bool pins_is_local(const struct pins *p, const struct net_addr *a)
 {
 	struct net_addr in;
 
-	if (is_local(p, a))
+	if (locals_have(&p->local, a))
 		return true;
 	for (unsigned int i = 0; addr_embedded(a, i, &in); i++)
-		if (is_local(p, &in))
+		if (locals_have(&p->local, &in))
 			return true;
 	return false;
 }

@@ -14,11 +14,10 @@
 #include <stdint.h>
 
 #include "common/err.h"
-#include "host/net/policy/addr.h"
+#include "host/net/policy/locals.h"
 
 #define PINS_MAX       4096u /* in all */
 #define PINS_ADDR_MAX  32u   /* names of one address */
-#define PINS_LOCAL_MAX 256u  /* addresses of the host */
 #define PINS_TTL_MIN_S 300u  /* programs keep addresses longer than told */
 #define PINS_TTL_MAX_S 3600u
 #define PINS_GRACE_S   30u
@@ -32,15 +31,19 @@ struct pins *pins_new(void);
 void pins_free(struct pins *p);
 
 /**
- * pins_set_local() - Tell the addresses of the host itself
- * @a:		@n of them, instead of those told before
+ * pins_take_local() - Tell what is the host itself
+ * @l:		Instead of what was told before; empty afterwards
  *
- * "internet" means none of these, though they be public: a connection to one
- * would reach what listens on the host, from inside. To be called again when the
+ * "internet" means none of it, though it be public: a connection there would
+ * reach what listens on the host, from inside. To be called again when the
  * host's addresses change.
+ */
+void pins_take_local(struct pins *p, struct locals *l);
+
+/**
+ * pins_set_local() - The same, of single addresses, @n at @a
  *
- * Return: false: more than PINS_LOCAL_MAX, nothing changed; go on with no
- *         network rather than without some of them
+ * Return: false: more than LOCALS_MAX, or no memory; nothing changed
  */
 MUST_CHECK bool pins_set_local(struct pins *p, const struct net_addr *a,
 			       size_t n);
