@@ -97,7 +97,7 @@ static bool do_announce(struct virtio_net *n, const struct request *q)
 }
 
 /*
- * Pairs from @pairs on are given no frame after the answer: 5.1.6.5.5.2.  What
+ * Pairs from @pairs on are given no frame after the answer: 5.1.6.5.6.2.  What
  * was put in their queues before is shown now, by their own threads too late.
  */
 static bool retire(struct virtio_net *n, unsigned int pairs)

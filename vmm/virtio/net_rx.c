@@ -230,7 +230,7 @@ static int take(struct net_pair *p, struct virtq *q)
 	}
 	if (got < 0)
 		return wait_in(p, got);
-	/* 5.1.6.5.5.2: none for a pair that is out of use meanwhile. */
+	/* 5.1.6.5.6.2: none for a pair that is out of use meanwhile. */
 	if ((size_t)got < hdr + NET_FRAME_MIN || p->i >= p->n->n_active)
 		return drop(p, (size_t)got);
 	return deliver(p, q, (size_t)got - hdr);

@@ -38,7 +38,7 @@ static bool within(const struct addr_range *outer,
 }
 
 /* How many begin at @a or before it. */
-static size_t upto(const struct locals *l, const struct net_addr *a)
+static size_t up_to(const struct locals *l, const struct net_addr *a)
 {
 	size_t low = 0, high = l->n;
 
@@ -55,7 +55,7 @@ static size_t upto(const struct locals *l, const struct net_addr *a)
 
 bool locals_have(const struct locals *l, const struct net_addr *a)
 {
-	size_t i = upto(l, a);
+	size_t i = up_to(l, a);
 
 	return i && has(&l->range[i - 1], a);
 }
@@ -94,7 +94,7 @@ static void put(struct locals *l, size_t i, const struct addr_range *r)
 int locals_add(struct locals *l, const struct net_addr *a, unsigned int bits)
 {
 	const struct addr_range r = range_of(a, bits);
-	size_t i = upto(l, &r.base);
+	size_t i = up_to(l, &r.base);
 	int err;
 
 	if (i && within(&l->range[i - 1], &r))
