@@ -158,6 +158,7 @@ static int obey(struct control *c, const char *text, size_t len, struct err *e)
 		policy_unref(q.policy);
 		return r;
 	}
+	intercepts_retire(c->intercepts);
 	if (q.has_resolvers)
 		relay_resolvers(c->relay, q.resolvers.v, q.resolvers.n);
 	if (q.all)

@@ -93,6 +93,13 @@ int intercepts_prepare(struct intercepts *i, const struct policy *p,
 	return 0;
 }
 
+/* (They end when this has returned, if they do: the list stays as it is.) */
+void intercepts_retire(struct intercepts *i)
+{
+	for (struct list *p = i->all.next; p != &i->all; p = p->next)
+		carrier_retire(list_entry(p, struct one, link)->carrier);
+}
+
 /* Why it ended is a denial, if it was refused; that it ended is no news. */
 static void ended(void *arg, struct carrier *c, const char *why)
 {

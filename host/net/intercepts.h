@@ -51,6 +51,9 @@ void intercepts_done(struct intercepts *i);
 MUST_CHECK int intercepts_prepare(struct intercepts *i, const struct policy *p,
 				  const char **ret_ca, struct err *e);
 
+/** intercepts_retire() - There is another policy: see icpt_retire() */
+void intercepts_retire(struct intercepts *i);
+
 /** intercepts_take() - As struct net_config says of intercept */
 MUST_CHECK int intercepts_take(struct intercepts *i, const struct attempt *a,
 			       const struct verdict *v, int fd, int up_fd);

@@ -208,6 +208,27 @@ START_TEST(much_goes_through_to_one_who_is_slow)
 }
 END_TEST
 
+START_TEST(what_is_idle_ends_under_another_policy)
+{
+	struct world *w = world();
+	char buf[1000];
+
+	say(w, w->guest, GET);
+	carrier_retire(w->c);
+	run(w);
+	say(w, w->server, OK);
+	ck_assert_str_eq(hear(w->guest, buf, sizeof(buf)), OK);
+	check_end(w->guest);
+	end(w);
+	w = world();
+	run(w);
+	carrier_retire(w->c);
+	run(w);
+	check_end(w->guest);
+	end(w);
+}
+END_TEST
+
 START_TEST(a_server_that_is_not_there_is_told)
 {
 	struct world *w = world();
@@ -238,5 +259,6 @@ END_TEST
 
 CHECK_MAIN("net_carrier", a_request_goes_and_its_answer_comes,
 	   a_refusal_is_read_to_its_end, who_stays_after_the_end_is_left,
+	   what_is_idle_ends_under_another_policy,
 	   much_goes_through_to_one_who_is_slow,
 	   a_server_that_is_not_there_is_told)

@@ -375,6 +375,34 @@ START_TEST(requests_follow_one_another)
 }
 END_TEST
 
+START_TEST(under_another_policy_there_is_no_next_request)
+{
+	struct icpt_kit *k = https(PLAIN);
+
+	/* One is under way: it is answered. The one behind it is not sent. */
+	guest(k, GET GET);
+	icpt_retire(k->s);
+	icpt_kit_clear(k);
+	server(k, OK);
+	ck_assert_str_eq(k->guest_got, OK);
+	ck_assert_uint_eq(k->server_n, 0);
+	ck_assert(icpt_is_done(k->s));
+	icpt_kit_free(k);
+	/* And what is idle ends. */
+	k = https(PLAIN);
+	guest(k, GET);
+	server(k, OK);
+	ck_assert(!icpt_is_done(k->s));
+	icpt_kit_clear(k);
+	icpt_retire(k->s);
+	guest(k, GET);
+	ck_assert_uint_eq(k->server_n, 0);
+	ck_assert(icpt_is_done(k->s));
+	ck_assert_ptr_null(icpt_why(k->s));
+	icpt_kit_free(k);
+}
+END_TEST
+
 START_TEST(chunks_are_chunked_anew)
 {
 	struct icpt_kit *k = https(PLAIN);
@@ -638,9 +666,10 @@ CHECK_MAIN("net_icpt", a_credential_is_put_in,
 	   a_request_that_can_be_read_in_two_ways_is_refused,
 	   a_request_in_any_right_form_is_taken,
 	   without_tls_each_host_is_judged, a_head_has_limits,
-	   requests_follow_one_another, chunks_are_chunked_anew,
-	   chunks_that_lie_end_it, a_hundred_comes_before_the_body,
-	   a_websocket_is_a_tunnel, bodies_flow_in_bounded_memory,
-	   who_does_not_read_is_waited_for,
+	   requests_follow_one_another,
+	   under_another_policy_there_is_no_next_request,
+	   chunks_are_chunked_anew, chunks_that_lie_end_it,
+	   a_hundred_comes_before_the_body, a_websocket_is_a_tunnel,
+	   bodies_flow_in_bounded_memory, who_does_not_read_is_waited_for,
 	   a_server_that_is_another_hears_nothing, what_breaks_off_is_told,
 	   an_answer_that_is_none_is_told)

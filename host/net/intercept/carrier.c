@@ -255,6 +255,12 @@ int carrier_start(const struct carrier_opts *o, struct carrier **ret,
 	return 0;
 }
 
+void carrier_retire(struct carrier *c)
+{
+	icpt_retire(c->s);
+	turn(c);
+}
+
 void carrier_stop(struct carrier *c)
 {
 	if (c)

@@ -41,6 +41,9 @@ struct carrier_opts {
 MUST_CHECK int carrier_start(const struct carrier_opts *o, struct carrier **ret,
 			     struct err *e);
 
+/** carrier_retire() - As icpt_retire(); @ended is called when it is over */
+void carrier_retire(struct carrier *c);
+
 /** carrier_stop() - End at once. NULL is fine */
 void carrier_stop(struct carrier *c);
 

@@ -73,6 +73,13 @@ void session_end(struct icpt *s, const char *why)
 	s->guest.shut = true;
 }
 
+void icpt_retire(struct icpt *s)
+{
+	s->keep = false;
+	if (s->phase == PHASE_HEAD && !s->pending)
+		session_end(s, NULL);
+}
+
 static const char *reason_of(unsigned int status)
 {
 	switch (status) {

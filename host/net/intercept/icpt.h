@@ -64,6 +64,14 @@ struct icpt_opts {
 MUST_CHECK int icpt_new(const struct icpt_opts *o, struct icpt **ret,
 			struct err *e);
 
+/**
+ * icpt_retire() - No more requests: there is another policy, with credentials of its
+ *		   own
+ *
+ * One that is on its way is answered, and a WebSocket goes on. What is idle ends.
+ */
+void icpt_retire(struct icpt *s);
+
 /** icpt_free() - Buffers are wiped. NULL is fine */
 void icpt_free(struct icpt *s);
 
