@@ -26,6 +26,8 @@ static void check_request(const char *b)
 	const char *line = strstr(b, "\r\n"), *sp = strchr(b, ' ');
 
 	bug_on(!line || !sp || sp > line);
+	bug_on(strncmp(b, "TRACE", 5) == 0 ||
+	       memchr(b, '#', (size_t)(line - b)));
 	bug_on(strncmp(line, "\r\nHost: a.org\r\n", 15) != 0);
 	if (strncmp(sp, " /v1/", 5) != 0)
 		bug_on(strstr(b, KEY) != NULL);
