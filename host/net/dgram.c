@@ -108,11 +108,14 @@ static void make_room(struct net *n, const struct dgram_ops *ops,
 static int start(struct net *n, const struct dgram_ops *ops,
 		 const struct flow_key *key, struct dgram **ret)
 {
-	struct verdict v = net_judge_key(n, key);
+	struct verdict v;
 	auto_fd int fd = -1;
 	struct dgram *d;
 	int r;
 
+	if (!net_may_begin(n))
+		return -EAGAIN;
+	v = net_judge_key(n, key);
 	if (v.how != JUDGE_ALLOW)
 		return -EACCES;
 	make_room(n, ops, (enum net_proto)key->proto);
@@ -165,6 +168,9 @@ void dgram_send(struct net *n, const struct dgram_ops *ops,
 
 	if (!d) {
 		r = start(n, ops, key, &d);
+		/* Lost, as a datagram may be. */
+		if (r == -EAGAIN)
+			return;
 		if (r < 0) {
 			icmp_error(n, q, icmp_why(r));
 			return;

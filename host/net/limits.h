@@ -11,14 +11,22 @@
 
 #include <stddef.h>
 
-/* Flows of each kind. One too many TCP is refused; of the others, and of TCP
- * that is not open yet, the oldest goes. */
+/* Flows of each kind. Of one too many the oldest goes; of TCP that is open only if
+ * it is half closed or has been idle for TCP_IDLE_NS, else the new one is refused. */
 #define NET_TCP_MAX       4096u
 #define NET_HALF_MAX      256u /* of them: SYN seen, not open on both sides */
 #define NET_UDP_MAX       1024u
 #define NET_PING_MAX      64u
 #define NET_LOOK_MAX      128u /* of them: bytes held until they were judged */
 #define NET_INTERCEPT_MAX 256u /* and of them: three descriptors each */
+
+/*
+ * How fast flows to outside may begin: so many at once, and one each NET_NEW_NS. A
+ * connection leaves its host an entry of conntrack for two minutes, and a port of
+ * its own for one, so that a rate is a number of these too.
+ */
+#define NET_NEW_BURST 1024u
+#define NET_NEW_NS    4000000ull /* 250 a second */
 
 /* Descriptors: a socket for each flow, and the few that are always open. */
 #define NET_FDS_OTHER (256u + 2u * NET_INTERCEPT_MAX) /* DNS has up to 160 */
@@ -48,9 +56,12 @@
 #define TCP_MSS_MIN        128u
 #define TCP_MSS_DEFAULT    536u
 #define TCP_RETRY_NS       (1ull * 1000000000) /* doubled each time */
+#define TCP_DOUBLINGS_MAX  6u
 #define TCP_RETRIES_MAX    12u
 #define TCP_HALF_RETRIES   5u
 #define TCP_CONNECT_NS     (130ull * 1000000000)
+#define TCP_HALF_CLOSED_NS (60ull * 1000000000)   /* then the guest is asked */
+#define TCP_IDLE_NS        (3600ull * 1000000000) /* may go for another */
 #define TCP_LOOK_NS        (10ull * 1000000000)
 #define TCP_LOOK_BYTES_MAX (64u << 10)
 #define TCP_TURN_BYTES     (256u << 10) /* of one flow before the next has one */

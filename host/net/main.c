@@ -128,6 +128,7 @@ static int serve(struct program *p, const struct config *c, unsigned int fds,
 		.tcp_max = fds > NET_FDS_MAX - NET_TCP_MAX
 				   ? fds - (NET_FDS_MAX - NET_TCP_MAX)
 				   : fds / 2,
+		.new_burst = NET_NEW_BURST,
 		.judge = judge,
 		.denied = denied,
 		.is_local = is_local,

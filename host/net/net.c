@@ -24,6 +24,22 @@ uint64_t net_now(struct net *n)
 	return n->now_ns;
 }
 
+bool net_may_begin(struct net *n)
+{
+	const uint64_t more = (net_now(n) - n->new_filled_ns) / NET_NEW_NS;
+
+	if (!n->cfg.new_burst)
+		return true;
+	n->new_left = (unsigned int)MIN(n->new_left + more, n->cfg.new_burst);
+	n->new_filled_ns += more * NET_NEW_NS;
+	if (n->new_left == 0) {
+		n->stats.refused++;
+		return false;
+	}
+	n->new_left--;
+	return true;
+}
+
 struct verdict net_judge(struct net *n, const struct attempt *a)
 {
 	struct verdict v = n->cfg.judge(n->cfg.arg, a);
@@ -293,6 +309,7 @@ static void on_frame(struct link *l, const uint8_t *frame, size_t len)
 	struct net *n = container_of(l, struct net, link);
 
 	net_wake(n);
+	n->heard_ns = net_now(n);
 	net_frame(n, frame, len);
 }
 
@@ -338,6 +355,8 @@ int net_open(struct net *n, struct loop *loop, int fd,
 	n->scratch = malloc(NET_SCRATCH);
 	if (!n->scratch)
 		return err_set(e, -ENOMEM, "out of memory");
+	n->new_left = cfg->new_burst;
+	n->new_filled_ns = loop_now_ns();
 	n->peek_off = !cfg->no_peek_off && sock_has_peek_off();
 	r = link_open(&n->link, loop, fd, &link_ops);
 	if (r < 0) {

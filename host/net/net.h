@@ -30,6 +30,8 @@
  * struct net_config - What a network is made of
  * @mtu:	NET_MTU_MIN to NET_MTU_MAX
  * @tcp_max:	Connections, NET_TCP_MAX at most; 0: so many
+ * @new_burst:	Flows to outside that may begin at once, and then one each
+ *		NET_NEW_NS; 0: no limit
  * @no_peek_off: Do as on a kernel without SO_PEEK_OFF for TCP (before 6.9)
  * @judge:	Asked about each new flow to somebody outside
  * @denied:	It was denied; for counting and telling
@@ -49,6 +51,7 @@
 struct net_config {
 	uint32_t mtu;
 	unsigned int tcp_max;
+	unsigned int new_burst;
 	bool no_peek_off;
 	struct verdict (*judge)(void *arg, const struct attempt *a);
 	void (*denied)(void *arg, const struct attempt *a,
@@ -68,7 +71,7 @@ struct net_config {
  * @bad_frames:	Dropped since they were not what they said
  * @spoofed:	Dropped since their sender was not the guest
  * @unserved:	Dropped since nobody here speaks that: multicast and the like
- * @refused:	Flows that a limit did not let be
+ * @refused:	Flows that a limit did not let be, or not so soon
  * @evicted:	Flows that went since a newer one wanted to be
  */
 struct net_stats {
@@ -97,7 +100,10 @@ struct net {
 	struct frags frags;
 	struct siphash_key isn_key;
 	struct loop_defer batch;
-	uint64_t now_ns;  /* of this batch; 0 if not asked for yet */
+	uint64_t now_ns;       /* of this batch; 0 if not asked for yet */
+	uint64_t heard_ns;     /* when the guest's last frame came */
+	unsigned int new_left; /* flows that may begin now */
+	uint64_t new_filled_ns;
 	struct list half; /* TCP that is not open yet, oldest first */
 	unsigned int n_half;
 	unsigned int tcp_max; /* NET_TCP_MAX, or what descriptors allow */
@@ -125,6 +131,14 @@ void net_wake(struct net *n);
 
 /** net_now() - CLOCK_MONOTONIC, asked once a batch */
 uint64_t net_now(struct net *n);
+
+/**
+ * net_may_begin() - Whether one more flow to outside may begin now
+ *
+ * Asked before it is judged, since that takes time too. If not, say nothing: the
+ * guest asks again, and slows down by that.
+ */
+bool net_may_begin(struct net *n);
 
 /** net_judge() - Ask the policy, and tell of a denial */
 struct verdict net_judge(struct net *n, const struct attempt *a);

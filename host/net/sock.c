@@ -35,6 +35,8 @@ static void tune(int fd, const struct flow_key *key, bool v4)
 {
 	if (key->proto == NET_TCP) {
 		(void)set(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+		/* Elsewhere than among the rest it would shift what is peeked. */
+		(void)set(fd, SOL_SOCKET, SO_OOBINLINE, 1);
 		/* The guest's own TCP has waited already, if it wanted to. */
 		(void)set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
 	} else if (v4) {

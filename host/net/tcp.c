@@ -31,6 +31,8 @@ void tcp_event(struct tcp *c, uint32_t events)
 		tcp_reset(c);
 		return;
 	}
+	if (events & EPOLLPRI)
+		c->urgent = true;
 	if (events & (EPOLLRDHUP | EPOLLHUP))
 		c->rdhup = true;
 	if (events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP)) {
@@ -77,6 +79,8 @@ static void in_syn(struct tcp *c, const struct packet *p,
 static void dispatch(struct tcp *c, const struct packet *p,
 		     const struct tcp_seg *s)
 {
+	flow_used(&c->f);
+	c->used_ns = net_now(c->f.net);
 	if (s->flags & TCP_RST) {
 		in_reset(c, s);
 		return;

@@ -38,7 +38,7 @@
 #include "host/net/out.h"
 
 /* Edges: data that was sent and not acknowledged is no news. */
-#define TCP_WATCH (EPOLLIN | EPOLLRDHUP | EPOLLET)
+#define TCP_WATCH (EPOLLIN | EPOLLPRI | EPOLLRDHUP | EPOLLET)
 
 enum tcp_state {
 	TCP_CONNECTING, /* the host's socket is being connected */
@@ -67,6 +67,7 @@ enum tcp_state {
  * @look:	Those that have come, if there are any
  * @ack_now:	The guest is to hear from us
  * @more:	There may be something in the socket that was not sent
+ * @urgent:	There was urgent data in it, at which a read may end early
  * @rdhup:	The peer has ended its side: nothing more will come into it
  * @has_fin:	The guest has been told so, by a FIN with the number @fin_seq
  * @fin_in:	The guest has ended its side, and the peer has been told
@@ -74,6 +75,7 @@ enum tcp_state {
  * @dups:	Acknowledgements of @snd_una, again
  * @tries:	Sent again so many times since the guest last took something
  * @since_ns:	When it last did, or when there first was something to take
+ * @used_ns:	When the guest last sent a segment of it
  */
 struct tcp {
 	struct flow f;
@@ -98,6 +100,7 @@ struct tcp {
 	bool must_look;
 	bool ack_now;
 	bool more;
+	bool urgent;
 	bool rdhup;
 	bool has_fin;
 	bool fin_in;
@@ -105,6 +108,7 @@ struct tcp {
 	uint8_t dups;
 	uint8_t tries;
 	uint64_t since_ns;
+	uint64_t used_ns;
 };
 
 static inline struct tcp *tcp_of(struct flow *f)
@@ -116,6 +120,13 @@ static inline struct tcp *tcp_of(struct flow *f)
 static inline bool seq_lt(uint32_t a, uint32_t b)
 {
 	return (int32_t)(a - b) < 0;
+}
+
+/** tcp_told() - How much the guest was told that it may send yet */
+static inline uint32_t tcp_told(const struct tcp *c)
+{
+	/* Who sends past that is behind the edge. */
+	return seq_lt(c->rcv_nxt, c->rcv_edge) ? c->rcv_edge - c->rcv_nxt : 0;
 }
 
 /** tcp_fin_sent() - Whether our FIN is among what was sent */

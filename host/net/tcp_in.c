@@ -44,7 +44,7 @@ static void ask_room(struct tcp *c)
 /* The socket is asked only when half of what it said last is used up. */
 uint32_t tcp_in_window(struct tcp *c)
 {
-	uint32_t told = c->rcv_edge - c->rcv_nxt;
+	uint32_t told = tcp_told(c);
 
 	if (c->f.fd < 0)
 		return 0;
@@ -58,7 +58,7 @@ uint32_t tcp_in_window(struct tcp *c)
 
 void tcp_in_writable(struct tcp *c)
 {
-	uint32_t had = c->rcv_edge - c->rcv_nxt;
+	uint32_t had = tcp_told(c);
 
 	c->want_out = false;
 	loop_mod(&c->f.io, c->f.io.events & ~(uint32_t)EPOLLOUT);
@@ -117,6 +117,8 @@ static void take_fin(struct tcp *c)
 	c->rcv_nxt++;
 	c->ack_now = true;
 	(void)shutdown(c->f.fd, SHUT_WR);
+	c->since_ns = net_now(c->f.net);
+	tcp_time(c);
 }
 
 static void take(struct tcp *c, struct tcp_seg *s)

@@ -92,15 +92,45 @@ static struct tcp *new_tcp(struct net *n, const struct flow_key *key,
 	c->snd_max = c->snd_una;
 	c->snd_wnd = s->window;
 	c->since_ns = net_now(n);
+	c->used_ns = c->since_ns;
 	flow_add(n, &c->f);
 	list_add_tail(&n->half, &c->half);
 	n->n_half++;
 	return c;
 }
 
+/*
+ * One that can do without: half closed, and the guest has said nothing for a
+ * while, or idle for long. The least recently used is looked at first, and the
+ * first that was used lately is the last.
+ */
+static struct tcp *find_idle(struct net *n)
+{
+	const uint64_t now = net_now(n);
+	struct list *p;
+
+	list_for_each (p, &n->flows.all[NET_TCP]) {
+		struct tcp *c = tcp_of(list_entry(p, struct flow, kind));
+		uint64_t idle = now - c->used_ns;
+
+		if (idle < TCP_HALF_CLOSED_NS)
+			return NULL;
+		if (c->fin_in || c->has_fin || idle >= TCP_IDLE_NS)
+			return c;
+	}
+	return NULL;
+}
+
 /* Whoever floods us with SYNs loses the oldest of them, and nothing else. */
 static int make_room(struct net *n)
 {
+	struct tcp *idle = n->flows.n[NET_TCP] >= n->tcp_max ? find_idle(n)
+							     : NULL;
+
+	if (idle) {
+		n->stats.evicted++;
+		tcp_reset(idle);
+	}
 	if (n->flows.n[NET_TCP] >= n->tcp_max) {
 		n->stats.refused++;
 		return -EMFILE;
@@ -193,9 +223,13 @@ void tcp_open(struct net *n, const struct packet *p, const struct tcp_seg *s)
 				      .peer_port = s->dport,
 				      .guest_port = s->sport,
 				      .proto = NET_TCP };
-	struct verdict v = judge(n, &key);
+	struct verdict v;
 	auto_fd int fd = -1;
 
+	/* It sends its SYN again. */
+	if (!ends_is_gateway(&key.peer) && !net_may_begin(n))
+		return;
+	v = judge(n, &key);
 	if (v.how == JUDGE_DENY || make_room(n) < 0) {
 		tcp_seg_refuse(n, p, s);
 		return;

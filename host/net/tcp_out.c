@@ -112,7 +112,8 @@ static ssize_t peek(struct tcp *c, const struct plan *p, uint8_t *at)
 	}
 	if ((size_t)n > past)
 		return n - (ssize_t)past;
-	return c->rdhup ? 0 : -EAGAIN;
+	/* The end, or a mark among what was sent: past that when it is acked. */
+	return c->rdhup && !(c->urgent && past) ? 0 : -EAGAIN;
 }
 
 static void send_all(struct tcp *c, const struct out *o, const struct plan *p,
@@ -178,6 +179,11 @@ static size_t send_some(struct tcp *c)
 	}
 	if (n == (ssize_t)p.want)
 		return (size_t)n;
+	/* Or it was what is before a mark, which it takes two reads to pass. */
+	if (c->urgent && n > 0)
+		return (size_t)n;
+	if (c->urgent && n < 0 && !c->f.net->peek_off)
+		return 0;
 	/* That was all; the next event says that there is more. */
 	c->more = false;
 	if (n == 0 || c->rdhup)
@@ -230,6 +236,18 @@ static bool is_dup(const struct tcp *c, const struct tcp_seg *s, uint32_t wnd)
 	       !(s->flags & TCP_FIN) && wnd == c->snd_wnd;
 }
 
+/*
+ * As long as it says that it has no room it is there, however long that is: RFC
+ * 9293, 3.8.6.1. It is asked no more often for that.
+ */
+static void heard(struct tcp *c)
+{
+	if (c->snd_wnd == 0)
+		c->tries = MIN(c->tries, TCP_DOUBLINGS_MAX);
+	else if (c->snd_una == c->snd_max)
+		c->tries = 0;
+}
+
 bool tcp_out_ack(struct tcp *c, const struct tcp_seg *s)
 {
 	const uint32_t wnd = (uint32_t)s->window << c->guest_ws;
@@ -243,6 +261,7 @@ bool tcp_out_ack(struct tcp *c, const struct tcp_seg *s)
 	if (s->ack != c->snd_una)
 		acked(c, s->ack);
 	c->snd_wnd = wnd;
+	heard(c);
 	if (tcp_fin_acked(c))
 		c->more = false;
 	if (c->more)

@@ -5,15 +5,6 @@
 #include "host/net/limits.h"
 #include "host/net/tcp.h"
 
-#define DOUBLINGS_MAX 6u
-
-static uint64_t patience(const struct tcp *c)
-{
-	if (c->state == TCP_CONNECTING)
-		return TCP_CONNECT_NS;
-	return TCP_RETRY_NS << MIN(c->tries, DOUBLINGS_MAX);
-}
-
 /* Of the guest's answer, that is. */
 static bool is_unanswered(const struct tcp *c)
 {
@@ -21,9 +12,34 @@ static bool is_unanswered(const struct tcp *c)
 	       (c->more && c->snd_wnd == 0);
 }
 
+/*
+ * The guest has ended its side and waits for the peer's end, or has forgotten it:
+ * its kernel does so after a minute, if nobody has the socket any more. It is
+ * asked, and then resets.
+ */
+static bool is_half_closed(const struct tcp *c)
+{
+	return c->fin_in && !is_unanswered(c);
+}
+
+static uint64_t patience(const struct tcp *c)
+{
+	if (c->state == TCP_CONNECTING)
+		return TCP_CONNECT_NS;
+	if (is_half_closed(c) && c->tries == 0)
+		return TCP_HALF_CLOSED_NS;
+	return TCP_RETRY_NS << MIN(c->tries, TCP_DOUBLINGS_MAX);
+}
+
 static bool is_waiting(const struct tcp *c)
 {
-	return is_unanswered(c) || c->look;
+	return is_unanswered(c) || is_half_closed(c) || c->look;
+}
+
+/* One that is paused has not failed to answer, and is not to blame. */
+static bool is_silent(const struct tcp *c)
+{
+	return c->state == TCP_OPEN && c->f.net->heard_ns < c->since_ns;
 }
 
 static void again(struct tcp *c)
@@ -38,14 +54,16 @@ static void again(struct tcp *c)
 		tcp_reset(c);
 		return;
 	}
-	c->tries++;
+	if (!is_silent(c))
+		c->tries++;
 	c->since_ns = net_now(c->f.net);
 	if (c->state == TCP_ANSWERED)
 		tcp_seg_send(c, TCP_SYN | TCP_ACK, c->snd_una);
 	else if (c->snd_una != c->snd_max)
 		tcp_out_again(c);
 	else
-		/* An old byte's place: the guest says what its window is. */
+		/* An old byte's place: the guest says what its window is, or
+		 * that there is no such connection. */
 		tcp_seg_send(c, TCP_ACK, c->snd_una - 1);
 }
 
@@ -60,7 +78,7 @@ static void on_timer(struct loop_timer *t)
 		tcp_reset(c);
 		return;
 	}
-	if (!is_unanswered(c)) {
+	if (!is_unanswered(c) && !is_half_closed(c)) {
 		tcp_time(c);
 		return;
 	}

@@ -29,9 +29,12 @@ static const struct net_addr local4 = {
 static struct link_kit k;
 static struct lk_tcp t;
 
+static bool no_peek_off;
+
 static void set_up(void)
 {
-	lk_init(&k);
+	lk_init_with(&k, (struct net_config){ .mtu = NET_MTU_MAX,
+					      .no_peek_off = no_peek_off });
 	t = (struct lk_tcp){ .peer = OUTSIDE4,
 			     .port = 40000,
 			     .peer_port = 80,
@@ -457,6 +460,161 @@ START_TEST(a_shut_window_is_asked_about)
 }
 END_TEST
 
+/* A reader that is stopped, in a guest that is well: for days, if it likes. */
+START_TEST(a_window_that_stays_shut_is_no_failure)
+{
+	open_one();
+	t.window = 0;
+	lk_segment(&k, &t, TCP_ACK, NULL, 0);
+	ck_assert_int_eq(send(k.stream, "x", 1, 0), 1);
+	for (unsigned int i = 0; i < 5 * TCP_RETRIES_MAX; i++) {
+		ck_assert_ptr_null(lk_answer(&k, &t, NULL, NULL));
+		time_passes();
+		ck_assert_ptr_nonnull(lk_answer(&k, &t, NULL, NULL));
+		lk_segment(&k, &t, TCP_ACK, NULL, 0);
+		ck_assert_ptr_nonnull(conn());
+	}
+	/* One that does not answer is another matter. */
+	for (unsigned int i = 0; conn(); i++) {
+		time_passes();
+		ck_assert_uint_le(i, TCP_RETRIES_MAX);
+	}
+	lk_done(&k);
+}
+END_TEST
+
+START_TEST(a_guest_that_is_paused_keeps_its_connections)
+{
+	open_one();
+	ck_assert_int_eq(send(k.stream, "lost", 4, 0), 4);
+	for (unsigned int i = 0; i < 5 * TCP_RETRIES_MAX; i++) {
+		ck_assert_ptr_nonnull(lk_answer(&k, &t, NULL, NULL));
+		k.net.heard_ns = 0;
+		time_passes();
+		ck_assert_ptr_nonnull(conn());
+	}
+	lk_done(&k);
+}
+END_TEST
+
+static void end_side(void)
+{
+	lk_segment(&k, &t, TCP_ACK | TCP_FIN, NULL, 0);
+	t.seq++;
+	acked();
+}
+
+START_TEST(one_that_the_guest_has_forgotten_ends)
+{
+	const struct tcp_hdr *h;
+
+	open_one();
+	end_side();
+	for (int i = 0; i < 20; i++) {
+		time_passes();
+		h = lk_answer(&k, &t, NULL, NULL);
+		ck_assert_ptr_nonnull(h);
+		ck_assert_uint_eq(be32_get(h->seq), t.ack - 1);
+		ck_assert_uint_eq(be32_get(h->ack), t.seq);
+		/* It waits for the peer's end, as it may. */
+		lk_segment(&k, &t, TCP_ACK, NULL, 0);
+		ck_assert_ptr_null(lk_answer(&k, &t, NULL, NULL));
+		ck_assert_ptr_nonnull(conn());
+	}
+	time_passes();
+	ck_assert_ptr_nonnull(lk_answer(&k, &t, NULL, NULL));
+	lk_segment(&k, &t, TCP_RST, NULL, 0);
+	ck_assert_ptr_null(conn());
+	lk_done(&k);
+}
+END_TEST
+
+static const struct tcp_hdr *another(uint16_t port)
+{
+	struct lk_tcp u = t;
+
+	u.port = port;
+	u.seq = 7;
+	lk_segment(&k, &u, TCP_SYN, NULL, 0);
+	return lk_answer(&k, &u, NULL, NULL);
+}
+
+START_TEST(a_full_table_lets_go_of_what_is_over_on_one_side)
+{
+	struct lk_tcp u;
+
+	open_one();
+	end_side();
+	k.net.tcp_max = 1;
+	ck_assert(another(50000)->flags & TCP_RST);
+	ck_assert_uint_eq(k.net.stats.refused, 1);
+	conn()->used_ns = loop_now_ns() - TCP_HALF_CLOSED_NS;
+	/* The old one's reset, and the new one's answer. */
+	u = t;
+	u.port = 50001;
+	lk_segment(&k, &u, TCP_SYN, NULL, 0);
+	ck_assert(lk_answer(&k, &t, NULL, NULL)->flags & TCP_RST);
+	ck_assert_uint_eq(lk_answer(&k, &u, NULL, NULL)->flags,
+			  TCP_SYN | TCP_ACK);
+	ck_assert_ptr_null(conn());
+	ck_assert_uint_eq(k.net.stats.evicted, 1);
+	lk_done(&k);
+}
+END_TEST
+
+START_TEST(a_full_table_keeps_what_is_open_for_an_hour)
+{
+	open_one();
+	k.net.tcp_max = 1;
+	conn()->used_ns = loop_now_ns() - TCP_IDLE_NS / 2;
+	ck_assert(another(50000)->flags & TCP_RST);
+	ck_assert_ptr_nonnull(conn());
+	conn()->used_ns = loop_now_ns() - TCP_IDLE_NS;
+	lk_segment(&k,
+		   &(struct lk_tcp){
+			   .peer = t.peer, .port = 50001, .peer_port = 80 },
+		   TCP_SYN, NULL, 0);
+	ck_assert_ptr_null(conn());
+	lk_done(&k);
+}
+END_TEST
+
+START_TEST(who_sends_past_the_window_is_not_told_a_larger_one)
+{
+	open_one();
+	conn()->rcv_edge = conn()->rcv_nxt - 1;
+	ck_assert_uint_le(tcp_in_window(conn()), TCP_WINDOW_MAX);
+	lk_done(&k);
+}
+END_TEST
+
+/* Flows to outside, of any kind; the gateway's own are as many as it likes. */
+START_TEST(new_flows_are_slowed_down)
+{
+	lk_init_with(&k,
+		     (struct net_config){ .mtu = NET_MTU_MAX, .new_burst = 3 });
+	t = (struct lk_tcp){ .peer = OUTSIDE4, .peer_port = 80 };
+	k.how = JUDGE_DENY;
+	for (uint16_t i = 0; i < 5; i++) {
+		t.port = (uint16_t)(1000 + i);
+		k.net.new_filled_ns = loop_now_ns();
+		lk_segment(&k, &t, TCP_SYN, NULL, 0);
+		ck_assert((lk_answer(&k, &t, NULL, NULL) != NULL) == (i < 3));
+	}
+	ck_assert_uint_eq(k.asked, 3);
+	ck_assert_uint_eq(k.net.stats.refused, 2);
+	k.net.new_filled_ns = loop_now_ns() - NET_NEW_NS;
+	lk_segment(&k, &t, TCP_SYN, NULL, 0);
+	ck_assert_uint_eq(k.asked, 4);
+	ck_assert_ptr_nonnull(lk_answer(&k, &t, NULL, NULL));
+	t.peer = ends_gateway4;
+	t.peer_port = 9;
+	lk_segment(&k, &t, TCP_SYN, NULL, 0);
+	ck_assert_ptr_nonnull(lk_answer(&k, &t, NULL, NULL));
+	lk_done(&k);
+}
+END_TEST
+
 START_TEST(an_answer_that_is_not_acked_is_given_up)
 {
 	unsigned int n = 0;
@@ -750,6 +908,48 @@ START_TEST(a_server_that_speaks_first_is_heard)
 }
 END_TEST
 
+static void read_urgent_data(void)
+{
+	char all[16] = { 0 };
+	size_t n = 0;
+	bool fin = false;
+
+	open_real(JUDGE_ALLOW);
+	ck_assert_int_eq(send(k.stream, "abc", 3, 0), 3);
+	ck_assert_int_eq(send(k.stream, "U", 1, MSG_OOB), 1);
+	ck_assert_int_eq(send(k.stream, "def", 3, 0), 3);
+	ck_assert_int_eq(shutdown(k.stream, SHUT_WR), 0);
+	for (int i = 0; !fin; i++) {
+		const uint8_t *data;
+		size_t len;
+		const struct tcp_hdr *h = lk_answer(&k, &t, &data, &len);
+
+		ck_assert_int_lt(i, 600);
+		if (!h) {
+			ck_assert_int_ge(loop_step(&k.loop, 100), 0);
+			continue;
+		}
+		ck_assert_uint_eq(be32_get(h->seq), t.ack);
+		ck_assert_uint_lt(n + len, sizeof(all));
+		memcpy(all + n, data, len);
+		n += len;
+		fin = h->flags & TCP_FIN;
+		t.ack += (uint32_t)len + fin;
+		lk_segment(&k, &t, TCP_ACK, NULL, 0);
+	}
+	ck_assert_str_eq(all, "abcUdef");
+	lk_done(&k);
+}
+
+START_TEST(urgent_data_is_data)
+{
+	read_urgent_data();
+	no_peek_off = true;
+	read_urgent_data();
+	no_peek_off = false;
+}
+END_TEST
+
 /* ---- Another policy ---- */
 
 START_TEST(a_new_policy_ends_what_it_denies)
@@ -863,4 +1063,11 @@ CHECK_MAIN(
 	what_nobody_looked_at_cannot_be_looked_at_later,
 	what_is_being_looked_at_goes_on, what_is_intercepted_gets_what_was_held,
 	a_server_that_has_spoken_is_not_intercepted,
-	a_new_policy_ends_what_is_intercepted)
+	a_new_policy_ends_what_is_intercepted,
+	a_window_that_stays_shut_is_no_failure,
+	a_guest_that_is_paused_keeps_its_connections,
+	one_that_the_guest_has_forgotten_ends,
+	a_full_table_lets_go_of_what_is_over_on_one_side,
+	a_full_table_keeps_what_is_open_for_an_hour,
+	who_sends_past_the_window_is_not_told_a_larger_one,
+	new_flows_are_slowed_down, urgent_data_is_data)
