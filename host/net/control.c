@@ -8,7 +8,7 @@
 #include "host/net/control.h"
 #include "host/net/relay.h"
 
-/* Takes @answer; a keeper that does not read has asked for too much at once. */
+/* Takes @answer, the first: there is room, or nobody. */
 static void answer(int fd, json_t *answer)
 {
 	char *text = answer ? json_dumps(answer, JSON_COMPACT) : NULL;
@@ -27,6 +27,65 @@ void control_ok(int fd, const char *ca)
 void control_error(int fd, const struct err *e)
 {
 	answer(fd, json_pack("{s:s}", "error", e->msg));
+}
+
+/* ---- Answers to requests: none is lost, as it is waited for ---- */
+
+static char *text_of(json_t *doc)
+{
+	return doc ? json_dumps(doc, JSON_COMPACT) : NULL;
+}
+
+/* @list by half, again and again, until all of it is short enough. */
+static void cut(json_t *doc, const char *list, char **text)
+{
+	json_t *a = json_object_get(doc, list);
+
+	while (*text && strlen(*text) > CONTROL_ANSWER_MAX &&
+	       json_array_size(a)) {
+		size_t n = json_array_size(a) / 2;
+
+		while (json_array_size(a) > n)
+			(void)json_array_remove(a, json_array_size(a) - 1);
+		(void)json_object_set_new(doc, "cut", json_true());
+		free(*text);
+		*text = text_of(doc);
+	}
+}
+
+static bool is_for_later(int err)
+{
+	return err == EAGAIN || err == EINTR || err == ENOBUFS || err == ENOMEM;
+}
+
+static void flush(struct control *c)
+{
+	if (send(c->fd, c->unsent, strlen(c->unsent),
+		 MSG_DONTWAIT | MSG_NOSIGNAL) < 0 &&
+	    is_for_later(errno)) {
+		loop_mod(&c->io, EPOLLOUT);
+		return;
+	}
+	free(take_ptr(&c->unsent));
+	loop_mod(&c->io, EPOLLIN);
+}
+
+/* Takes @doc. */
+static void reply(struct control *c, json_t *doc)
+{
+	static const char short_of[] = "{\"error\":\"out of memory\"}";
+	char *text = text_of(doc);
+
+	cut(doc, "flows", &text);
+	cut(doc, "rules", &text);
+	json_decref(doc);
+	bug_on(c->unsent);
+	c->unsent = text ? text : strdup(short_of);
+	if (c->unsent)
+		flush(c);
+	else
+		(void)send(c->fd, short_of, sizeof(short_of) - 1,
+			   MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
 /* Return: bytes, more than CONFIG_MAX if it was cut; 0: the end; -errno */
@@ -133,10 +192,10 @@ static json_t *counters(const struct net *n)
 
 static void show(struct control *c)
 {
-	answer(c->fd, json_pack("{s:b, s:o, s:o, s:o}", "ok", 1, "rules",
-				tally_json(c->guard->tally, c->guard->policy),
-				"counters", counters(c->net), "flows",
-				some_flows(c->net)));
+	reply(c, json_pack("{s:b, s:o, s:o, s:o}", "ok", 1, "rules",
+			   tally_json(c->guard->tally, c->guard->policy),
+			   "counters", counters(c->net), "flows",
+			   some_flows(c->net)));
 }
 
 static int obey(struct control *c, const char *text, size_t len, struct err *e)
@@ -163,32 +222,46 @@ static int obey(struct control *c, const char *text, size_t len, struct err *e)
 		relay_resolvers(c->relay, q.resolvers.v, q.resolvers.n);
 	if (q.all)
 		net_judge_all(c->net);
-	control_ok(c->fd, ca);
+	reply(c, json_pack("{s:b, s:s*}", "ok", 1, "ca", ca));
 	return 0;
+}
+
+static void serve(struct control *c)
+{
+	auto_free char *text = NULL;
+	struct err e = { 0 };
+	ssize_t n = receive(c->fd, &text, MSG_DONTWAIT);
+
+	if (n == -EAGAIN || n == -ENOMEM)
+		return;
+	if (n <= 0) {
+		loop_del(&c->io);
+		loop_stop(c->loop);
+		return;
+	}
+	if (obey(c, text, (size_t)n, &e) < 0)
+		reply(c, json_pack("{s:s}", "error", e.msg));
+	if (text)
+		explicit_bzero(text, MIN((size_t)n, CONFIG_MAX));
 }
 
 static void on_io(struct loop_io *io, uint32_t events)
 {
 	struct control *c = container_of(io, struct control, io);
-	auto_free char *text = NULL;
-	struct err e = { 0 };
-	ssize_t n = receive(c->fd, &text, MSG_DONTWAIT);
 
 	(void)events;
-	if (n == -EAGAIN || n == -ENOMEM)
-		return;
-	if (n <= 0) {
-		loop_del(io);
-		loop_stop(c->loop);
-		return;
-	}
-	if (obey(c, text, (size_t)n, &e) < 0)
-		control_error(c->fd, &e);
-	if (text)
-		explicit_bzero(text, MIN((size_t)n, CONFIG_MAX));
+	if (c->unsent)
+		flush(c);
+	else
+		serve(c);
 }
 
 int control_watch(struct control *c)
 {
 	return loop_add(c->loop, &c->io, c->fd, EPOLLIN, on_io);
+}
+
+void control_done(struct control *c)
+{
+	free(take_ptr(&c->unsent));
 }

@@ -13,11 +13,16 @@
 #include "host/net/intercepts.h"
 #include "host/net/net.h"
 
-#define CONTROL_SHOWN_MAX 200u /* flows that "show" lists */
+#define CONTROL_SHOWN_MAX  200u    /* flows that "show" lists */
+#define CONTROL_ANSWER_MAX 200000u /* bytes: less than a socket takes at once */
 
 struct relay;
 
-/** struct control - The socket, and whom it is about */
+/**
+ * struct control - The socket, and whom it is about
+ * @unsent:	An answer that the socket had no room for. No request is read while
+ *		there is one
+ */
 struct control {
 	struct loop_io io;
 	struct loop *loop;
@@ -26,6 +31,7 @@ struct control {
 	struct intercepts *intercepts;
 	struct relay *relay;
 	int fd;
+	char *unsent;
 };
 
 /**
@@ -43,5 +49,8 @@ void control_error(int fd, const struct err *e);
 
 /** control_watch() - Serve the rest; stops the loop at its end. 0 or -errno */
 MUST_CHECK int control_watch(struct control *c);
+
+/** control_done() - Zeroed is fine */
+void control_done(struct control *c);
 
 #endif

@@ -202,6 +202,7 @@ static int run(struct program *p, struct err *e)
 
 static void done(struct program *p)
 {
+	control_done(&p->control);
 	intercepts_done(&p->intercepts);
 	relay_done(&p->relay);
 	net_close(&p->net);

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 
 #include "host/net/config.h"
+#include "host/net/control.h"
 #include "host/net/denials.h"
 #include "host/net/jail.h"
 #include "tests/lib/check_main.h"
@@ -210,6 +211,114 @@ START_TEST(a_keeper_that_does_not_read_holds_up_nothing)
 }
 END_TEST
 
+/* ---- Answers ---- */
+
+/** struct answering - A network with a control socket, whose end is @keeper */
+struct answering {
+	struct link_kit k;
+	struct guard guard;
+	struct intercepts intercepts;
+	struct control control;
+	int keeper;
+};
+
+static void begin_answering(struct answering *a, const char *policy)
+{
+	struct policy *p = NULL;
+	int sv[2];
+
+	memset(a, 0, sizeof(*a));
+	lk_init(&a->k);
+	ck_assert_int_eq(policy_parse(policy, strlen(policy), &p, NULL), 0);
+	ck_assert_int_eq(guard_init(&a->guard, p), 0);
+	ck_assert_int_eq(
+		socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, sv), 0);
+	a->keeper = sv[1];
+	a->control = (struct control){ .loop = &a->k.loop,
+				       .net = &a->k.net,
+				       .guard = &a->guard,
+				       .intercepts = &a->intercepts,
+				       .fd = sv[0] };
+	ck_assert_int_eq(control_watch(&a->control), 0);
+}
+
+static void end_answering(struct answering *a)
+{
+	control_done(&a->control);
+	loop_del(&a->control.io);
+	lk_done(&a->k);
+	guard_done(&a->guard);
+	(void)close(a->keeper);
+	(void)close(a->control.fd);
+}
+
+static void request(struct answering *a, const char *text)
+{
+	ck_assert_int_eq(send(a->keeper, text, strlen(text), 0),
+			 (ssize_t)strlen(text));
+	lk_run(&a->k);
+}
+
+/* By events that nobody reads, as a guest makes them. */
+START_TEST(an_answer_waits_for_room)
+{
+	struct answering a;
+	char buf[2048];
+	ssize_t n;
+
+	begin_answering(&a, "{\"rules\":[]}");
+	while (send(a.control.fd, "{}", 2, MSG_DONTWAIT) > 0)
+		continue;
+	request(&a, "{\"policy\":{\"rules\":[]},\"apply\":\"all\"}");
+	request(&a, "{\"nothing\":1}");
+	while ((n = recv(a.keeper, buf, sizeof(buf), 0)) == 2)
+		continue;
+	ck_assert_int_lt(n, 0);
+	lk_run(&a.k);
+	n = recv(a.keeper, buf, sizeof(buf), 0);
+	ck_assert_int_eq(n, 11);
+	ck_assert_mem_eq(buf, "{\"ok\":true}", 11);
+	n = recv(a.keeper, buf, sizeof(buf), 0);
+	ck_assert_int_gt(n, 10);
+	ck_assert_mem_eq(buf, "{\"error\":", 9);
+	end_answering(&a);
+}
+END_TEST
+
+/* Longer names than there are. */
+START_TEST(what_is_shown_has_a_limit)
+{
+	struct lk_tcp t = { .peer = { { 0x20, 1 } }, .peer_port = 80 };
+	struct answering a;
+	char *got = malloc(1 << 20);
+	struct list *p;
+	json_t *doc;
+	ssize_t n;
+
+	begin_answering(&a, "{\"rules\":[]}");
+	a.k.how = JUDGE_INTERCEPT;
+	for (t.port = 1; t.port <= CONTROL_SHOWN_MAX; t.port++)
+		lk_segment(&a.k, &t, TCP_SYN, NULL, 0);
+	list_for_each (p, &a.k.net.flows.all[NET_TCP]) {
+		struct flow *f = list_entry(p, struct flow, kind);
+
+		f->name = calloc(1, 2001);
+		memset(f->name, 'a', 2000);
+	}
+	request(&a, "{\"show\":true}");
+	n = recv(a.keeper, got, 1 << 20, 0);
+	ck_assert_int_gt(n, 0);
+	ck_assert_int_le(n, CONTROL_ANSWER_MAX);
+	doc = json_loadb(got, (size_t)n, 0, NULL);
+	ck_assert(json_is_true(json_object_get(doc, "ok")));
+	ck_assert(json_is_true(json_object_get(doc, "cut")));
+	ck_assert_uint_gt(json_array_size(json_object_get(doc, "flows")), 20);
+	json_decref(doc);
+	free(got);
+	end_answering(&a);
+}
+END_TEST
+
 /* ---- The jail ---- */
 
 /** struct call - A system call, by number */
@@ -298,4 +407,5 @@ CHECK_MAIN("net_parts", the_first_message_is_read,
 	   requests_that_are_none_get_a_sentence,
 	   denials_are_told_and_then_counted,
 	   a_keeper_that_does_not_read_holds_up_nothing,
+	   an_answer_waits_for_room, what_is_shown_has_a_limit,
 	   what_is_forbidden_kills, what_it_is_for_it_may)
