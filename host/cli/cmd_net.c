@@ -55,7 +55,7 @@ static const struct opt set_opts[] = {
 	{ "deny", 0, OPT_NAMED, offsetof(struct set_opts, rules), "HOST[:PORT]",
 	  "do not, whatever a later rule says" },
 	{ "inject", 0, OPT_NAMED, offsetof(struct set_opts, rules), "RULE",
-	  "'HOST[/PATH] HEADER=VALUE': put it into requests to HOST" },
+	  "'HOST[/PATH] HEADER=VALUE' for requests to HOST" },
 	{ "cut", 0, OPT_FLAG, offsetof(struct set_opts, cut), NULL,
 	  "end connections that are not allowed any more" },
 	CLI_COMMON_OPTS('h'),
@@ -162,8 +162,8 @@ static const struct verb verb_log_ = {
 	.name = "net log",
 	.args = "[OPTIONS] NAME",
 	.summary = "print what a VM's network has refused",
-	.help = "A line for each denial, or for several alike, and for the "
-		"network's own end: these\nare events too, and hutch events -f "
+	.help = "A line for each denial, or for several alike, and for the end of "
+		"the network\nitself: these are events too, and hutch events -f "
 		"goes on as they happen.\n",
 	.rules = { .table = plain_opts },
 	.opts_size = sizeof(struct cli_common),
@@ -189,9 +189,9 @@ const struct verb verb_net = {
 	.name = "net",
 	.args = "VERB [OPTIONS] ...",
 	.summary = "show and change what a VM may reach",
-	.help = "For VMs whose network has a policy: run and start with --net "
-		"internet, --net FILE\nor --allow. The language of policies is "
-		"in docs/network-policy.md.\n",
+	.help = "For VMs whose network has a policy, from run and start with "
+		"--net internet,\n--net FILE or --allow. The language of policies "
+		"is in docs/network-policy.md.\n",
 	.rules = { .table = plain_opts },
 	.opts_size = sizeof(struct cli_common),
 	.max = OPT_WORDS_ANY,

@@ -95,15 +95,13 @@ struct command_opts {
 	{ "mount", 0, OPT_LIST, COMMAND_OFF(mount), "WORDS", \
 	  "the same as type=bind,src=SRC,dst=DST[,readonly]" }, \
 	{ "net", 0, OPT_STR, COMMAND_OFF(net), "NET", \
-	  "none, internet, passt, tap=IF[,address=A/N,...] or a file with a " \
-	  "policy (none)" }, \
+	  "none, internet, passt, tap=IF or a file (none)" }, \
 	{ "allow", 0, OPT_NAMED, COMMAND_OFF(net_rules), "HOST[:PORT]", \
-	  "let the VM connect there: a name, a glob, an address or a range" }, \
+	  "let the VM connect there" }, \
 	{ "deny", 0, OPT_NAMED, COMMAND_OFF(net_rules), "HOST[:PORT]", \
-	  "do not, whatever a later --allow or --net internet says" }, \
+	  "do not; the first that matches decides" }, \
 	{ "inject", 0, OPT_NAMED, COMMAND_OFF(net_rules), "RULE", \
-	  "'HOST[/PATH] HEADER=VALUE': put it into requests to HOST; " \
-	  "${env:NAME} in VALUE stays on this side" }, \
+	  "'HOST[/PATH] HEADER=VALUE' for requests to HOST" }, \
 	{ "publish", 'p', OPT_LIST, COMMAND_OFF(publish), "PORTS", \
 	  "[HOST:]PORT:GUEST_PORT: see hutch forward" }, \
 	{ "idle-timeout", 0, OPT_STR, COMMAND_OFF(idle_timeout), "TIME", \

@@ -228,6 +228,7 @@ static void begin_answering(struct answering *a, const char *policy)
 	int sv[2];
 
 	memset(a, 0, sizeof(*a));
+	list_init(&a->intercepts.all);
 	lk_init(&a->k);
 	ck_assert_int_eq(policy_parse(policy, strlen(policy), &p, NULL), 0);
 	ck_assert_int_eq(guard_init(&a->guard, p), 0);
