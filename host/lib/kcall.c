@@ -126,8 +126,8 @@ int kcall_answer(int fd, int timeout_ms, char line[CTL_LINE_MAX],
 	return get_answer(fd, timeout_ms, line, ret, NULL, e);
 }
 
-int kcall_pass(int run_fd, const char *verb, const int *fds, int n,
-	       int timeout_ms, int *ret_fd, struct err *e)
+int kcall_pass(int run_fd, const char *verb, const int fds[2], int timeout_ms,
+	       int *ret_fd, struct err *e)
 {
 	auto_free char *line = malloc(CTL_LINE_MAX);
 	auto_fd int fd = -1;
@@ -137,7 +137,7 @@ int kcall_pass(int run_fd, const char *verb, const int *fds, int n,
 
 	*ret_fd = -1;
 	ctl_begin(&o, verb);
-	fd = line ? send_line(run_fd, &o, fds, n, e)
+	fd = line ? send_line(run_fd, &o, fds, fds ? 2 : 0, e)
 		  : err_set(e, -ENOMEM, "no memory");
 	if (fd < 0)
 		return fd;

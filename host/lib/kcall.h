@@ -51,12 +51,12 @@ MUST_CHECK int kcall_answer(int fd, int timeout_ms, char line[CTL_LINE_MAX],
 
 /**
  * kcall_pass() - A request and its answer, with descriptors (SCM_RIGHTS)
- * @fds:	@n of them, which stay the caller's
+ * @fds:	Two of them, which stay the caller's; NULL: none
  * @ret_fd:	The caller's; -1: the answer had none
  *
  * Return: as kcall_send() and kcall_answer()
  */
-MUST_CHECK int kcall_pass(int run_fd, const char *verb, const int *fds, int n,
+MUST_CHECK int kcall_pass(int run_fd, const char *verb, const int fds[2],
 			  int timeout_ms, int *ret_fd, struct err *e);
 
 /** kcall_apply_exit() - Put an answer about the end into a record */

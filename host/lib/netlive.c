@@ -29,7 +29,7 @@ static int ask(struct hutch *h, const char *name, const char *verb,
 	r = vmdir_open(h, name, &d, e);
 	if (r == 0)
 		r = d.run_fd < 0 ? -ENOENT
-				 : kcall_pass(d.run_fd, verb, fds, fds ? 2 : 0,
+				 : kcall_pass(d.run_fd, verb, fds,
 					      HUTCH_ANSWER_MS, ret_fd, e);
 	if (r == -ENOENT || r == -ECONNREFUSED)
 		r = err_set(e, -ESRCH, "VM '%s' has ended", name);

@@ -148,7 +148,7 @@ END_TEST
 
 START_TEST(the_end_of_a_stream_ends_its_questions)
 {
-	auto_fd int silent = -1, silent_stream = -1;
+	int silent, silent_stream;
 
 	own_network();
 	silent = resolver(SOCK_DGRAM);
@@ -169,6 +169,8 @@ START_TEST(the_end_of_a_stream_ends_its_questions)
 	ck_assert_uint_eq(relay.n_asks, DNS_ASKS_MAX - 1);
 	ck_assert_uint_eq(asks(), DNS_ASKS_MAX - 1);
 	tear_down();
+	ck_assert_int_eq(close(silent), 0);
+	ck_assert_int_eq(close(silent_stream), 0);
 }
 END_TEST
 
