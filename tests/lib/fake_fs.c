@@ -241,9 +241,9 @@ static void ring(struct fake_fs *t, unsigned int qi, bool by_register)
 }
 
 /* 2.7.10 and 2.7.7.1: the index is stored, then the device's wish is read. */
-static void notify(struct fake_fs *t, unsigned int qi)
+static void notify(struct fake_fs *t, unsigned int qi, uint16_t idx)
 {
-	uint16_t idx = t->g.q[qi].avail_idx, v;
+	uint16_t v;
 
 	atomic_thread_fence(memory_order_seq_cst);
 	bug_on(gmem_load_le16(
@@ -259,7 +259,7 @@ void fake_fs_send(struct fake_fs *t, unsigned int qi, unsigned int i,
 		  const char *text)
 {
 	uint64_t at = place(qi, i);
-	uint16_t head = (uint16_t)(i * 3);
+	uint16_t head = (uint16_t)(i * 3), idx;
 	uint32_t len = (uint32_t)strlen(text);
 	struct virtq_desc d[3] = {
 		{ .addr = le64_put(at),
@@ -279,8 +279,10 @@ void fake_fs_send(struct fake_fs *t, unsigned int qi, unsigned int i,
 	memset(fake_guest_at(&t->g, at + 128, FF_OUT + 1), 0, FF_OUT + 1);
 	for (unsigned int k = 0; k < ARRAY_LEN(d); k++)
 		fake_guest_table(&t->g, FG_DESC(qi), head + k, &d[k]);
+	/* From there on it is the worker's that floods. */
+	idx = (uint16_t)(t->g.q[qi].avail_idx + 1);
 	fake_guest_offer(&t->g, qi, head);
-	notify(t, qi);
+	notify(t, qi, idx);
 }
 
 unsigned int fake_fs_take(struct fake_fs *t, unsigned int qi, uint32_t *len)
