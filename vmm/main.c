@@ -19,7 +19,6 @@ static int status_of(int code)
 	case -ERANGE:
 	case -ENOENT:
 	case -ENOTDIR:
-	case -ENODEV:
 	case -EISDIR:
 	case -EACCES:
 	case -EPERM:

@@ -179,7 +179,7 @@ int net_tap_open(const char *name, unsigned int most, struct net_tap *ret,
 	bug_on(most == 0 || most > NET_QUEUES_MAX);
 	/* For who is root the kernel would make one of any name. */
 	if (if_nametoindex(name) == 0)
-		return err_set(e, -ENODEV,
+		return err_set(e, -ENOENT,
 			       "tap '%s': there is no such interface: make one "
 			       "with 'ip tuntap add dev %s mode tap user ...'",
 			       name, name);
