@@ -65,15 +65,6 @@ static bool is_word(const char *s)
 	return s[strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789_-")] == '\0';
 }
 
-static int hex_digit(char c)
-{
-	static const char digits[] = "0123456789abcdef";
-	const char *p = c ? strchr(digits, c >= 'A' && c <= 'F' ? c + 32 : c)
-			  : NULL;
-
-	return p ? (int)(p - digits) : -1;
-}
-
 /* %XX back to bytes, in place; a NUL cannot be in a string. */
 static int unescape(char *s)
 {
@@ -86,8 +77,8 @@ static int unescape(char *s)
 			*out++ = *s++;
 			continue;
 		}
-		hi = hex_digit(s[1]);
-		lo = hi < 0 ? -1 : hex_digit(s[2]);
+		hi = words_hex(s[1]);
+		lo = hi < 0 ? -1 : words_hex(s[2]);
 		if (lo < 0 || (hi == 0 && lo == 0))
 			return -EBADMSG;
 		*out++ = (char)(hi << 4 | lo);

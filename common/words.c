@@ -161,3 +161,35 @@ bool words_name_ok(const char *s)
 
 	return n > 0 && n <= WORDS_NAME_MAX && !s[n] && s[0] != '-';
 }
+
+int words_hex(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+/* Six pairs of digits with a ':' between. */
+bool words_mac(const char *s, size_t len, uint8_t ret[WORDS_MAC_LEN])
+{
+	if (len != 3 * WORDS_MAC_LEN - 1)
+		return false;
+	for (size_t i = 0; i < WORDS_MAC_LEN; i++) {
+		int hi = words_hex(s[3 * i]), lo = words_hex(s[3 * i + 1]);
+
+		if (hi < 0 || lo < 0 ||
+		    (i + 1 < WORDS_MAC_LEN && s[3 * i + 2] != ':'))
+			return false;
+		ret[i] = (uint8_t)(hi << 4 | lo);
+	}
+	return true;
+}
+
+bool words_mac_is_one(const uint8_t mac[WORDS_MAC_LEN])
+{
+	static const uint8_t zero[WORDS_MAC_LEN];
+
+	return !(mac[0] & 1) && memcmp(mac, zero, sizeof(zero)) != 0;
+}

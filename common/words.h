@@ -27,6 +27,17 @@ MUST_CHECK int words_duration(const char *what, const char *s, uint64_t *ret,
 MUST_CHECK int words_uint(const char *what, const char *s, uint64_t min,
 			  uint64_t max, uint64_t *ret, struct err *e);
 
+/** words_hex() - Value of a hexadecimal digit, either case; -1: it is none */
+int words_hex(char c);
+
+#define WORDS_MAC_LEN 6u
+
+/** words_mac() - "02:00:00:00:00:01": whether @len bytes at @s are that */
+bool words_mac(const char *s, size_t len, uint8_t ret[WORDS_MAC_LEN]);
+
+/** words_mac_is_one() - Whether it is of one interface: no group's, not zero */
+bool words_mac_is_one(const uint8_t mac[WORDS_MAC_LEN]);
+
 /** words_name_ok() - Whether @s is [a-z0-9][a-z0-9-]{0,62} */
 bool words_name_ok(const char *s);
 

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
+#include "common/words.h"
 #include "vmm/net/stream.h"
 #include "vmm/net_opt.h"
 #include "vmm/opt.h"
@@ -68,43 +69,17 @@ static int take_unix(void *ctx, const struct opt_value *v, struct err *e)
 	return take_kind(o, NET_UNIX, e);
 }
 
-static int hex(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
-/* Six pairs of digits with a ':' between. */
-static bool read_mac(const struct opt_value *v, uint8_t *mac)
-{
-	if (v->len != 3 * VIRTIO_NET_MAC_LEN - 1)
-		return false;
-	for (size_t i = 0; i < VIRTIO_NET_MAC_LEN; i++) {
-		int hi = hex(v->s[3 * i]), lo = hex(v->s[3 * i + 1]);
-
-		if (hi < 0 || lo < 0 ||
-		    (i + 1 < VIRTIO_NET_MAC_LEN && v->s[3 * i + 2] != ':'))
-			return false;
-		mac[i] = (uint8_t)(hi << 4 | lo);
-	}
-	return true;
-}
-
 static int take_mac(void *ctx, const struct opt_value *v, struct err *e)
 {
-	static const uint8_t zero[VIRTIO_NET_MAC_LEN];
 	struct net_opt *o = ctx;
 	char q[OPT_QUOTE_MAX];
 
-	if (!read_mac(v, o->mac))
+	if (!words_mac(v->s, v->len, o->mac))
 		return err_set(e, -EINVAL,
 			       "--net: mac: write it as 02:00:00:00:00:01, not "
 			       "'%s'",
 			       opt_quote(q, v));
-	if (o->mac[0] & 1 || memcmp(o->mac, zero, sizeof(zero)) == 0)
+	if (!words_mac_is_one(o->mac))
 		return err_set(e, -EINVAL,
 			       "--net: mac: '%s' is not the address of one "
 			       "interface",

@@ -157,26 +157,11 @@ static int take_rate(struct netplan *p, char *v, struct err *e)
 	return 0;
 }
 
-/* "02:00:00:00:00:01", of one interface. */
-static bool mac_ok(const char *v)
-{
-	static const char hex[] = "0123456789abcdefABCDEF";
-	bool any = false;
-
-	if (strlen(v) != NETPLAN_MAC_LEN - 1)
-		return false;
-	for (size_t i = 0; i < NETPLAN_MAC_LEN - 1; i++) {
-		if (i % 3 == 2 ? v[i] != ':' : !strchr(hex, v[i]))
-			return false;
-		any |= v[i] != '0' && v[i] != ':';
-	}
-	/* The second digit's last bit: a group of them. */
-	return any && !((strchr(hex, v[1]) - hex) & 1);
-}
-
 static int take_mac(struct netplan *p, char *v, struct err *e)
 {
-	if (!mac_ok(v))
+	uint8_t mac[WORDS_MAC_LEN];
+
+	if (!words_mac(v, strlen(v), mac) || !words_mac_is_one(mac))
 		return bad(e, "mac", v, "written as 02:00:00:00:00:01");
 	memcpy(p->mac, v, NETPLAN_MAC_LEN);
 	return 0;

@@ -2,16 +2,8 @@
 /* host/net/intercept/chunk.c - see chunk.h */
 #include <errno.h>
 
+#include "common/words.h"
 #include "host/net/intercept/chunk.h"
-
-static int hex(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
 
 static bool is_text(char c)
 {
@@ -20,7 +12,7 @@ static bool is_text(char c)
 
 static int read_size(struct chunk *c, char ch)
 {
-	int v = hex(ch);
+	int v = words_hex(ch);
 
 	if (v >= 0) {
 		c->left = c->left << 4 | (unsigned int)v;

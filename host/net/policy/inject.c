@@ -4,6 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "common/words.h"
 #include "host/net/policy/inject.h"
 #include "host/net/policy/rule.h"
 
@@ -68,22 +69,14 @@ static void readings_done(struct readings *r)
 		free(r->v[i]);
 }
 
-static int hex(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 0x20;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* Resolve percent signs, but for %00. Return: whether there were any. */
 static bool decode(char *s)
 {
 	char *to = s;
 
 	for (; *s; s++) {
-		int hi = *s == '%' ? hex(s[1]) : -1;
-		int lo = hi >= 0 ? hex(s[2]) : -1;
+		int hi = *s == '%' ? words_hex(s[1]) : -1;
+		int lo = hi >= 0 ? words_hex(s[2]) : -1;
 
 		if (lo < 0 || (hi | lo) == 0) {
 			*to++ = *s;
