@@ -282,14 +282,6 @@ MUST_CHECK int netctl_start(struct keeper *k, struct err *e);
  */
 MUST_CHECK int netctl_ask(struct keeper *k, const char *message, size_t len);
 
-/**
- * netctl_read() - A file of a client: a memory file, or the like
- * @ret:	Terminated; the caller's
- *
- * Return: its length, from 1; -EINVAL if it is no plain file of a fit size
- */
-MUST_CHECK ssize_t netctl_read(int fd, char **ret);
-
 /** netctl_fits() - Whether the guest is ready for such a policy */
 bool netctl_fits(const struct keeper *k, const char *policy);
 

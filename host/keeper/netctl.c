@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 
 #include "common/io.h"
 #include "host/keeper/keeper.h"
@@ -188,24 +187,6 @@ bool netctl_fits(const struct keeper *k, const char *policy)
 			   rule) if (json_object_get(rule, "intercept") &&
 				     !k->net.trusted) return false;
 	return true;
-}
-
-ssize_t netctl_read(int fd, char **ret)
-{
-	auto_free char *text = NULL;
-	struct stat st;
-
-	/* A pipe would hold us up. */
-	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
-	    st.st_size <= 0 || st.st_size > NETPOLICY_MAX)
-		return -EINVAL;
-	text = calloc(1, (size_t)st.st_size + 1);
-	if (!text)
-		return -ENOMEM;
-	if (pread(fd, text, (size_t)st.st_size, 0) != st.st_size)
-		return -EINVAL;
-	*ret = take_ptr(&text);
-	return st.st_size;
 }
 
 /* The guest has to trust whoever speaks for hosts that are intercepted. */

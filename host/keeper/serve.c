@@ -9,6 +9,7 @@
 #include "host/keeper/keeper.h"
 #include "host/lib/forward.h"
 #include "host/lib/memfile.h"
+#include "host/lib/netpolicy.h"
 
 #define GRACE_MAX_MS 86400000u
 #define CLIENT_FDS   2
@@ -124,8 +125,8 @@ static void do_net_set(struct client *c)
 {
 	auto_free char *message = NULL;
 	auto_free char *policy = NULL;
-	ssize_t len = netctl_read(c->fds[0], &message);
-	ssize_t n = netctl_read(c->fds[1], &policy);
+	ssize_t len = memfile_read(c->fds[0], NETPOLICY_MAX, &message);
+	ssize_t n = memfile_read(c->fds[1], NETPOLICY_MAX, &policy);
 
 	drop_fds(c);
 	if (len < 0 || n < 0) {

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* host/lib/memfile.c - see memfile.h */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/io.h"
@@ -22,4 +24,21 @@ int memfile_make(const char *name, const void *buf, size_t len, struct err *e)
 		return err_set(e, r, "cannot make a memory file: %s",
 			       strerror(-r));
 	return take_fd(&fd);
+}
+
+ssize_t memfile_read(int fd, size_t max, char **ret)
+{
+	auto_free char *text = NULL;
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
+	    st.st_size <= 0 || (uint64_t)st.st_size > max)
+		return -EINVAL;
+	text = calloc(1, (size_t)st.st_size + 1);
+	if (!text)
+		return -ENOMEM;
+	if (pread(fd, text, (size_t)st.st_size, 0) != st.st_size)
+		return -EINVAL;
+	*ret = take_ptr(&text);
+	return st.st_size;
 }

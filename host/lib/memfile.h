@@ -4,6 +4,7 @@
 #define HUTCH_HOST_LIB_MEMFILE_H
 
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "common/err.h"
 
@@ -15,5 +16,16 @@
  */
 MUST_CHECK int memfile_make(const char *name, const void *buf, size_t len,
 			    struct err *e);
+
+/**
+ * memfile_read() - All of a file that somebody has handed to us, from its start
+ * @fd:		Anything; a pipe would hold us up, and is none
+ * @max:	Bytes it may have, at least 1
+ * @ret:	Terminated; the caller's
+ *
+ * Return: its length, from 1 to @max; -EINVAL if it is no plain file of such a
+ *         size; -ENOMEM
+ */
+MUST_CHECK ssize_t memfile_read(int fd, size_t max, char **ret);
 
 #endif

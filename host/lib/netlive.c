@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* host/lib/netlive.c - the network of a VM that runs: hutch_net_*() */
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
 
-#include "common/io.h"
 #include "host/lib/internal.h"
 #include "host/lib/kcall.h"
 #include "host/lib/memfile.h"
@@ -37,32 +34,18 @@ static int ask(struct hutch *h, const char *name, const char *verb,
 	return r;
 }
 
-/* What the keeper gave is a file of its: it does not change under us. */
-static int read_all(int fd, char **ret, struct err *e)
-{
-	auto_free char *text = NULL;
-	struct stat st;
-	ssize_t n = -EBADF;
-
-	if (fd < 0 || fstat(fd, &st) < 0 || st.st_size > NETPOLICY_ANSWER_MAX)
-		return err_set(e, -EBADMSG, "the VM's keeper answers nonsense");
-	text = calloc(1, (size_t)st.st_size + 1);
-	if (!text)
-		return err_set(e, -ENOMEM, "no memory");
-	n = io_read_full(fd, text, (size_t)st.st_size);
-	if (n < 0)
-		return err_set(e, (int)n, "network: %s", strerror((int)-n));
-	*ret = take_ptr(&text);
-	return 0;
-}
-
 int hutch_net_show(struct hutch *h, const char *name, char **ret,
 		   struct hutch_err *e)
 {
 	auto_fd int fd = -1;
 	int r = ask(h, name, "net-show", NULL, &fd, err_of(e));
 
-	return r < 0 ? r : read_all(fd, ret, err_of(e));
+	if (r < 0)
+		return r;
+	if (memfile_read(fd, NETPOLICY_ANSWER_MAX, ret) < 0)
+		return err_set(err_of(e), -EBADMSG,
+			       "the VM's keeper answers nonsense");
+	return 0;
 }
 
 int hutch_net_set(struct hutch *h, const char *name, const char *policy,
