@@ -14,20 +14,10 @@
 #include <sys/wait.h>
 
 #include "common/rd.h"
+#include "common/sanitized.h"
 #include "common/wr.h"
 #include "host/image/jail.h"
 #include "host/lib/imagework.h"
-
-#if defined(__SANITIZE_ADDRESS__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#ifndef SANITIZED
-#define SANITIZED 0
-#endif
 
 #define MSG_MAX    512u
 #define MSG_DONE   1u /* so many bytes were read */

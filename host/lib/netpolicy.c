@@ -129,17 +129,25 @@ static int dump(json_t *j, char **ret, struct err *e)
 	return (int)len;
 }
 
+/* With the values of what it injects. */
+static int read_expanded(const char *policy, json_t **ret, struct err *e)
+{
+	int r = read_policy(policy, ret, e);
+
+	r = r < 0 ? r : netsecret_expand(*ret, e);
+	if (r < 0)
+		drop(*ret);
+	return r;
+}
+
 int netpolicy_message(const char *policy, unsigned int mtu, char **ret,
 		      struct err *e)
 {
 	json_t *p = NULL;
-	int r = read_policy(policy, &p, e);
+	int r = read_expanded(policy, &p, e);
 
-	r = r < 0 ? r : netsecret_expand(p, e);
-	if (r < 0) {
-		drop(p);
+	if (r < 0)
 		return r;
-	}
 	return dump(json_pack("{s:o,s:o,s:i}", "policy", p, "resolvers",
 			      host_resolvers(), "mtu", (int)mtu),
 		    ret, e);
@@ -148,13 +156,10 @@ int netpolicy_message(const char *policy, unsigned int mtu, char **ret,
 int netpolicy_change(const char *policy, int all, char **ret, struct err *e)
 {
 	json_t *p = NULL;
-	int r = read_policy(policy, &p, e);
+	int r = read_expanded(policy, &p, e);
 
-	r = r < 0 ? r : netsecret_expand(p, e);
-	if (r < 0) {
-		drop(p);
+	if (r < 0)
 		return r;
-	}
 	return dump(json_pack("{s:o,s:o,s:s}", "policy", p, "resolvers",
 			      host_resolvers(), "apply", all ? "all" : "new"),
 		    ret, e);

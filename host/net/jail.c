@@ -15,19 +15,9 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
+#include "common/sanitized.h"
 #include "host/net/jail.h"
 #include "host/net/limits.h"
-
-#if defined(__SANITIZE_ADDRESS__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#ifndef SANITIZED
-#define SANITIZED 0
-#endif
 
 /* What this system's headers may be too old to name. */
 #define LANDLOCK_FS_ABI1       ((1ull << 13) - 1)
