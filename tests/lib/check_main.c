@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/lib/check_main.h"
@@ -31,6 +32,11 @@ static void default_signals(void)
 		(void)signal(all[i], SIG_DFL);
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+unsigned int check_size(unsigned int usual, unsigned int full)
+{
+	return getenv("HUTCH_FULL") ? full : usual;
 }
 
 int check_main(const char *suite, const TTest *const *tests, size_t n,

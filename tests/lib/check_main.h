@@ -40,6 +40,14 @@
 int check_main(const char *suite, const TTest *const *tests, size_t n,
 	       const char *const *only);
 
+/**
+ * check_size() - A quantity of a test that is as large as what it stands for
+ *
+ * Return: @full if HUTCH_FULL is set, as it is for the plain build's tests of
+ * the suite "full"; else @usual, which fits a build with sanitizers
+ */
+unsigned int check_size(unsigned int usual, unsigned int full);
+
 /** check_copy() - @len bytes on the heap, of exact size: ASan sees overreads */
 void *check_copy(const void *src, size_t len);
 

@@ -15,14 +15,6 @@
 
 #define ROOT FUSE_ROOT_ID
 
-/* HUTCH_TEST_LONG=1 has the full sizes; they are the same tests. */
-static unsigned int size(unsigned int usual, unsigned int full)
-{
-	const char *v = getenv("HUTCH_TEST_LONG");
-
-	return v && *v == '1' ? full : usual;
-}
-
 static struct fs_stats stats(struct fuse_kit *k)
 {
 	struct fs_stats st;
@@ -209,7 +201,7 @@ END_TEST
 /* The bound of descriptors is no bound of files. */
 START_TEST(more_files_than_descriptors_stay_in_reach)
 {
-	unsigned int n = size(5000, 1000000);
+	unsigned int n = check_size(5000, 1000000);
 	uint64_t *node = calloc(n, sizeof(*node));
 	struct fs_opts o = fk_usual();
 	struct rlimit old, low;
@@ -445,7 +437,7 @@ END_TEST
 /* Lookups, listings and opens that are forgotten leave nothing behind. */
 START_TEST(forgotten_files_leave_memory_as_it_was)
 {
-	unsigned int n = size(20000, 1000000);
+	unsigned int n = check_size(20000, 1000000);
 	struct fuse_kit k;
 	size_t before = 0;
 	uint64_t node;

@@ -458,7 +458,7 @@ END_TEST
 struct worker {
 	struct fuse_kit k;
 	unsigned int seed;
-	int turns;
+	unsigned int turns;
 };
 
 static unsigned int draw(struct worker *w, unsigned int n)
@@ -595,13 +595,13 @@ static void *work(void *arg)
 {
 	struct worker *w = arg;
 
-	for (int i = 0; i < w->turns; i++)
+	for (unsigned int i = 0; i < w->turns; i++)
 		turn(w);
 	return NULL;
 }
 
 /* Each a guest of its own to the same server, in each other's way. */
-static void let_work(struct fuse_kit *k, unsigned int seed, int turns)
+static void let_work(struct fuse_kit *k, unsigned int seed, unsigned int turns)
 {
 	struct worker w[WORKERS] = { 0 };
 	pthread_t t[WORKERS];
@@ -622,7 +622,7 @@ static void let_work(struct fuse_kit *k, unsigned int seed, int turns)
 /* Small enough that much of it is refused; the second half is an upper's. */
 START_TEST(count_never_drifts)
 {
-	int turns = getenv("HUTCH_TEST_LONG") ? 5000 : 500;
+	unsigned int turns = check_size(500, 5000);
 	struct fs_opts o = quota(2 * MIB, 40);
 	struct fuse_kit k;
 
