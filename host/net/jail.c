@@ -3,10 +3,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <linux/futex.h>
 #include <linux/landlock.h>
 #include <linux/sockios.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sched.h>
 #include <seccomp.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
@@ -14,6 +18,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include "common/sanitized.h"
 #include "host/net/jail.h"
@@ -38,30 +43,24 @@ struct ruleset {
 	uint64_t scoped;
 };
 
-enum how {
-	ALWAYS,
-	EQUAL,
-	WITHOUT,
-	SOCKET
-};
+#define CONDITIONS_MAX 3u
+
+/* A value that is known only when it runs. */
+#define IS_SELF UINT64_MAX
 
 /** struct rule - A line of filters.def */
 struct rule {
 	int call;
-	enum how how;
-	unsigned int arg;
-	uint64_t value;
-	uint64_t type;
+	struct scmp_arg_cmp cmp[CONDITIONS_MAX]; /* those with @op */
 };
 
 /* clang-format off */
-#define ALLOW(call, reason) { SCMP_SYS(call), ALWAYS, 0, 0, 0 },
-#define ALLOW_IF(call, arg, value, reason) \
-	{ SCMP_SYS(call), EQUAL, arg, value, 0 },
-#define ALLOW_UNLESS(call, arg, bits, reason) \
-	{ SCMP_SYS(call), WITHOUT, arg, bits, 0 },
-#define ALLOW_SOCKET(call, domain, type, reason) \
-	{ SCMP_SYS(call), SOCKET, 0, domain, type },
+#define ALLOW(call, reason) { SCMP_SYS(call), { { 0 } } },
+#define ALLOW_IF(call, reason, ...) { SCMP_SYS(call), { __VA_ARGS__ } },
+#define IS(i, v) { .arg = (i), .op = SCMP_CMP_EQ, .datum_a = (v) }
+#define HAS(i, mask, v) { .arg = (i), .op = SCMP_CMP_MASKED_EQ, \
+			  .datum_a = (mask), .datum_b = (v) }
+#define SELF(i) IS(i, IS_SELF)
 
 static const struct rule rules[] = {
 #include "host/net/filters.def"
@@ -85,6 +84,11 @@ static const struct rule rules[] = {
 	ALLOW(kill, "the same")
 	ALLOW(set_robust_list, "the same")
 	ALLOW(mmap, "the same")
+	ALLOW(madvise, "the same")
+	ALLOW(mremap, "the same")
+	ALLOW(futex, "the same")
+	ALLOW(rt_sigaction, "the same")
+	ALLOW(write, "the same, into a pipe")
 #endif
 };
 /* clang-format on */
@@ -171,20 +175,13 @@ static int enter_landlock(void)
 
 static int add(scmp_filter_ctx ctx, const struct rule *r)
 {
-	struct scmp_arg_cmp cmp[2] = {
-		{ .arg = r->arg, .op = SCMP_CMP_EQ, .datum_a = r->value },
-		{ .arg = 1, .op = SCMP_CMP_MASKED_EQ, .datum_a = TYPE_MASK },
-	};
-	unsigned int n = 1;
+	struct scmp_arg_cmp cmp[CONDITIONS_MAX];
+	unsigned int n = 0;
 
-	if (r->how == WITHOUT) {
-		cmp[0].op = SCMP_CMP_MASKED_EQ;
-	} else if (r->how == SOCKET) {
-		cmp[1].datum_b = r->type;
-		n = 2;
-	} else if (r->how == ALWAYS) {
-		n = 0;
-	}
+	memcpy(cmp, r->cmp, sizeof(cmp));
+	for (; n < CONDITIONS_MAX && cmp[n].op; n++)
+		if (cmp[n].datum_a == IS_SELF)
+			cmp[n].datum_a = (scmp_datum_t)getpid();
 	return seccomp_rule_add_array(ctx, SCMP_ACT_ALLOW, r->call, n, cmp);
 }
 

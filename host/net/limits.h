@@ -54,7 +54,7 @@
 #define TCP_WINDOW_MAX     (4u << 20)
 #define TCP_WSCALE         7u
 #define TCP_MSS_MIN        128u
-#define TCP_MSS_DEFAULT    536u
+#define TCP_MSS_UNSAID     536u
 #define TCP_RETRY_NS       (1ull * 1000000000) /* doubled each time */
 #define TCP_DOUBLINGS_MAX  6u
 #define TCP_RETRIES_MAX    12u

@@ -56,7 +56,7 @@ int tcp_seg_parse(const struct packet *p, struct tcp_seg *ret)
 		.window = be16_get(h->window),
 		.data = p->l4 + head,
 		.len = p->l4_len - head,
-		.mss = TCP_MSS_DEFAULT,
+		.mss = TCP_MSS_UNSAID,
 		.ws = -1,
 	};
 	if (s.dport == 0 || s.sport == 0)
