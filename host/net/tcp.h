@@ -52,6 +52,7 @@ enum tcp_state {
  * @is_tcp:	@f.fd is a TCP socket, not another stream
  * @rcv_nxt:	The guest's next byte
  * @rcv_edge:	Up to where it was told it may send
+ * @rcv_most:	The largest window that it was told
  * @snd_una:	Our first byte that it has not acknowledged
  * @snd_nxt:	Our next byte
  * @snd_max:	Beyond the last that was ever sent
@@ -60,6 +61,7 @@ enum tcp_state {
  * @peek_at:	SO_PEEK_OFF, as the kernel has it; UINT32_MAX: not set yet
  * @room:	What the socket takes for sure, without asking it
  * @room_low:	Below this it is asked
+ * @asked:	It was, since something last went into it
  * @guest_ws:	How far the guest's windows are shifted
  * @our_ws:	And ours
  * @mss:	The most data of a segment
@@ -72,6 +74,7 @@ enum tcp_state {
  * @has_fin:	The guest has been told so, by a FIN with the number @fin_seq
  * @fin_in:	The guest has ended its side, and the peer has been told
  * @want_out:	EPOLLOUT is awaited
+ * @refused:	The socket did not take all that it was told it may send
  * @dups:	Acknowledgements of @snd_una, again
  * @tries:	Sent again so many times since the guest last took something
  * @since_ns:	When it last did, or when there first was something to take
@@ -83,6 +86,7 @@ struct tcp {
 	enum tcp_state state;
 	uint32_t rcv_nxt;
 	uint32_t rcv_edge;
+	uint32_t rcv_most;
 	uint32_t snd_una;
 	uint32_t snd_nxt;
 	uint32_t snd_max;
@@ -105,6 +109,8 @@ struct tcp {
 	bool has_fin;
 	bool fin_in;
 	bool want_out;
+	bool asked;
+	bool refused;
 	uint8_t dups;
 	uint8_t tries;
 	uint64_t since_ns;
@@ -182,6 +188,9 @@ MUST_CHECK int tcp_seg_parse(const struct packet *p, struct tcp_seg *ret);
 
 /** tcp_seg_out() - What the frames of a connection have in common */
 struct out tcp_seg_out(const struct tcp *c);
+
+/** tcp_seg_most() - The most data of a segment of the guest's, as it was told */
+uint32_t tcp_seg_most(const struct tcp *c);
 
 /** tcp_seg_fill() - A header without options, at @at; tells ACK and window */
 void tcp_seg_fill(struct tcp *c, void *at, uint8_t flags, uint32_t seq);

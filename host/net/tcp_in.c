@@ -16,6 +16,7 @@
  */
 #define PROMISED(sndbuf) ((sndbuf) / 4 * 3)
 #define LOW_PART         16u
+#define DUPS_FOR_LOST    3
 
 static void await_room(struct tcp *c)
 {
@@ -23,7 +24,21 @@ static void await_room(struct tcp *c)
 	loop_mod(&c->f.io, c->f.io.events | EPOLLOUT);
 }
 
-static void ask_room(struct tcp *c)
+/*
+ * A sender waits for a window that takes a whole segment of its, or half of the
+ * largest window there was (RFC 9293, 3.8.6.2.1). Told of a smaller one it says
+ * nothing until a timer of its own runs out, so that we have to speak. Windows
+ * are told in steps: up to the next of them.
+ */
+static uint32_t least_window(const struct tcp *c)
+{
+	const uint32_t step = (1u << c->our_ws) - 1;
+
+	return (MIN(tcp_seg_most(c), c->rcv_most / 2) + step) & ~step;
+}
+
+/* Return: whether it is so little that the guest may wait for more */
+static bool ask_room(struct tcp *c)
 {
 	socklen_t len = sizeof(int);
 	uint32_t promised, queued;
@@ -31,17 +46,18 @@ static void ask_room(struct tcp *c)
 
 	if (getsockopt(c->f.fd, SOL_SOCKET, SO_SNDBUF, &sndbuf, &len) < 0 ||
 	    ioctl(c->f.fd, SIOCOUTQ, &out) < 0)
-		return;
+		return false;
+	c->asked = true;
 	promised = PROMISED((uint32_t)MAX(sndbuf, 0));
 	queued = (uint32_t)MAX(out, 0);
 	c->room = queued < promised ? promised - queued : 0;
 	c->room = MIN(c->room, TCP_WINDOW_MAX);
 	c->room_low = MIN(promised, TCP_WINDOW_MAX) / 2;
-	if (c->room < (uint32_t)sndbuf / LOW_PART)
-		await_room(c);
+	return c->room < (uint32_t)sndbuf / LOW_PART ||
+	       MAX(c->room, tcp_told(c)) < least_window(c);
 }
 
-/* The socket is asked only when half of what it said last is used up. */
+/* It is asked only when half of what it said last is used up. */
 uint32_t tcp_in_window(struct tcp *c)
 {
 	uint32_t told = tcp_told(c);
@@ -50,12 +66,27 @@ uint32_t tcp_in_window(struct tcp *c)
 		return 0;
 	if (c->must_look)
 		return MAX(tcp_look_room(c), told);
-	if (c->room <= c->room_low && !c->want_out)
-		ask_room(c);
+	if (c->room <= c->room_low && !c->asked && !c->want_out && ask_room(c))
+		await_room(c);
 	/* A window is never taken back: RFC 9293, 3.8.6.2.1. */
 	return MAX(c->room, told);
 }
 
+/*
+ * What was refused the guest takes for lost when it hears the same three times
+ * more; the first of these tells the window.
+ */
+static void say_again(struct tcp *c)
+{
+	c->refused = false;
+	for (int i = 0; i <= DUPS_FOR_LOST; i++)
+		tcp_seg_send(c, TCP_ACK, c->snd_nxt);
+}
+
+/*
+ * Told by epoll that it takes more, the socket takes a segment whole, whatever
+ * its size: it may cost more than is free.
+ */
 void tcp_in_writable(struct tcp *c)
 {
 	uint32_t had = tcp_told(c);
@@ -66,11 +97,17 @@ void tcp_in_writable(struct tcp *c)
 		tcp_reset(c);
 		return;
 	}
-	ask_room(c);
-	if (c->state != TCP_OPEN || c->room <= had)
+	/* What was held has filled it again. */
+	if (c->want_out || c->state != TCP_OPEN)
 		return;
-	c->ack_now = true;
-	flow_settle(&c->f);
+	(void)ask_room(c);
+	c->room = MAX(c->room, least_window(c));
+	if (c->refused) {
+		say_again(c);
+	} else if (c->room > had) {
+		c->ack_now = true;
+		flow_settle(&c->f);
+	}
 }
 
 /* What has come already is passed over. Return: whether there is a gap */
@@ -103,6 +140,7 @@ ssize_t tcp_in_put(struct tcp *c, const uint8_t *data, size_t len)
 	if (n < 0)
 		return -errno;
 	c->room -= MIN((uint32_t)n, c->room);
+	c->asked = false;
 	/* It has said what it has room for, by taking less. */
 	if ((size_t)n < len) {
 		c->room = 0;
@@ -141,6 +179,7 @@ static void take(struct tcp *c, struct tcp_seg *s)
 	}
 	c->rcv_nxt += (uint32_t)n;
 	c->ack_now |= s->len > 0;
+	c->refused |= (size_t)n < s->len;
 	if (!(s->flags & TCP_FIN) || (size_t)n < s->len)
 		return;
 	if (tcp_look_end(c) < 0)

@@ -85,6 +85,7 @@ static int give_away(struct tcp *c, const struct attempt *a,
 	c->room_low = 0;
 	c->rdhup = false;
 	c->want_out = false;
+	c->asked = false;
 	c->more = true;
 	r = flow_watch(&c->f, sv[0], TCP_WATCH);
 	if (r < 0)

@@ -79,6 +79,14 @@ struct out tcp_seg_out(const struct tcp *c)
 			     .gso_head = sizeof(struct tcp_hdr) };
 }
 
+uint32_t tcp_seg_most(const struct tcp *c)
+{
+	const struct out o = tcp_seg_out(c);
+
+	return c->f.net->cfg.mtu -
+	       (uint32_t)(out_ip_head(&o) + sizeof(struct tcp_hdr));
+}
+
 void tcp_seg_fill(struct tcp *c, void *at, uint8_t flags, uint32_t seq)
 {
 	const uint8_t ws = flags & TCP_SYN ? 0 : c->our_ws;
@@ -96,6 +104,7 @@ void tcp_seg_fill(struct tcp *c, void *at, uint8_t flags, uint32_t seq)
 	h.window = be16_put((uint16_t)wnd);
 	memcpy(at, &h, sizeof(h));
 	c->rcv_edge = c->rcv_nxt + (wnd << ws);
+	c->rcv_most = MAX(c->rcv_most, wnd << ws);
 	c->ack_now = false;
 }
 
@@ -111,14 +120,12 @@ struct syn_options {
 };
 _Static_assert(sizeof(struct syn_options) == 8, "RFC 9293, 3.1");
 
-static void add_options(const struct tcp *c, const struct out *o, uint8_t *at)
+static void add_options(const struct tcp *c, uint8_t *at)
 {
-	const size_t heads = out_ip_head(o) + sizeof(struct tcp_hdr);
-	const uint32_t mtu = c->f.net->cfg.mtu;
 	struct syn_options opt = {
 		.mss_type = TCP_OPT_MSS,
 		.mss_len = 4,
-		.mss = be16_put((uint16_t)(mtu - heads)),
+		.mss = be16_put((uint16_t)tcp_seg_most(c)),
 		.nop = TCP_OPT_NOP,
 		.ws_type = TCP_OPT_WSCALE,
 		.ws_len = 3,
@@ -145,7 +152,7 @@ void tcp_seg_send(struct tcp *c, uint8_t flags, uint32_t seq)
 	tcp_seg_fill(c, at, flags, seq);
 	h->off = (uint8_t)(len / 4 << 4);
 	if (extra)
-		add_options(c, &o, at + sizeof(*h));
+		add_options(c, at + sizeof(*h));
 	o.gso_size = 0;
 	out_end(c->f.net, &o, len);
 }

@@ -765,6 +765,97 @@ START_TEST(who_does_not_read_shuts_the_window)
 }
 END_TEST
 
+/*
+ * As a TCP does (RFC 9293, 3.8.6.2.1): nothing that is neither a whole segment
+ * nor half of the largest window there was. Return: the window it stops at
+ */
+static uint32_t send_all_there_is_room_for(size_t most)
+{
+	static const uint8_t data[65535];
+	uint32_t wnd = 65535;
+
+	while (wnd >= 65535 / 2) {
+		const size_t len = MIN(wnd, most);
+		const struct tcp_hdr *h;
+
+		lk_segment(&k, &t, TCP_ACK, data, len);
+		t.seq += (uint32_t)len;
+		h = lk_answer(&k, &t, NULL, NULL);
+		ck_assert_ptr_nonnull(h);
+		ck_assert_uint_eq(be32_get(h->ack), t.seq);
+		wnd = be16_get(h->window);
+	}
+	return wnd;
+}
+
+static void read_all(void)
+{
+	static uint8_t data[65536];
+
+	while (recv(k.stream, data, sizeof(data), MSG_DONTWAIT) > 0)
+		;
+}
+
+/* Sizes that leave more and less than what epoll calls writable. */
+START_TEST(who_waits_for_more_room_is_told_without_asking)
+{
+	int in_between = 0;
+
+	for (size_t most = 15000; most <= 36000; most += 700) {
+		const struct tcp_hdr *h;
+		uint32_t stopped, wnd = 0;
+
+		open_one();
+		stopped = send_all_there_is_room_for(most);
+		in_between += stopped > 65536 / 4;
+		read_all();
+		while ((h = lk_answer(&k, &t, NULL, NULL))) {
+			ck_assert_uint_eq(be32_get(h->ack), t.seq);
+			wnd = be16_get(h->window);
+		}
+		ck_assert_uint_ge(wnd, 65535 / 2);
+		lk_done(&k);
+	}
+	ck_assert_int_gt(in_between, 0);
+}
+END_TEST
+
+/* Less room than was promised, which the guest cannot know. */
+START_TEST(what_was_refused_is_asked_for_again)
+{
+	static const uint8_t data[65535];
+	const int small = 1;
+	uint32_t wnd = 0, seq = 0;
+	const struct tcp_hdr *h;
+	int n = 0, same = 0;
+
+	open_one();
+	ck_assert_int_eq(setsockopt(conn()->f.fd, SOL_SOCKET, SO_SNDBUF, &small,
+				    sizeof(small)),
+			 0);
+	for (int i = 0; i < 3; i++) {
+		lk_segment(&k, &t, TCP_ACK, data, 20000);
+		t.seq += 20000;
+	}
+	while ((h = lk_answer(&k, &t, NULL, NULL)))
+		seq = be32_get(h->ack);
+	ck_assert(seq_lt(seq, t.seq));
+	read_all();
+	for (; (h = lk_answer(&k, &t, NULL, NULL)); n++) {
+		ck_assert_uint_eq(be32_get(h->ack), seq);
+		same += be16_get(h->window) == wnd;
+		wnd = be16_get(h->window);
+	}
+	ck_assert_int_eq(n, 4);
+	ck_assert_int_ge(same, 3);
+	t.seq = seq;
+	lk_segment(&k, &t, TCP_ACK, data, 1000);
+	t.seq += 1000;
+	acked();
+	lk_done(&k);
+}
+END_TEST
+
 /* ---- Looking ---- */
 
 static int listener(uint16_t *ret_port)
@@ -1055,6 +1146,8 @@ CHECK_MAIN(
 	a_shut_window_is_asked_about, an_answer_that_is_not_acked_is_given_up,
 	the_guest_ends_first, the_host_ends_first, a_lost_end_is_sent_again,
 	nothing_comes_after_an_end, who_does_not_read_shuts_the_window,
+	who_waits_for_more_room_is_told_without_asking,
+	what_was_refused_is_asked_for_again,
 	bytes_are_held_until_they_are_judged, what_is_no_tls_is_judged_as_such,
 	what_is_denied_when_looked_at_goes_nowhere,
 	what_cannot_be_read_is_denied, an_end_before_the_verdict_is_denied,
