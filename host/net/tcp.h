@@ -68,6 +68,7 @@ enum tcp_state {
  * @must_look:	None of the guest's bytes may go out yet
  * @look:	Those that have come, if there are any
  * @ack_now:	The guest is to hear from us
+ * @spoke:	Something of the peer's was sent to the guest, ever
  * @more:	There may be something in the socket that was not sent
  * @urgent:	There was urgent data in it, at which a read may end early
  * @rdhup:	The peer has ended its side: nothing more will come into it
@@ -103,6 +104,7 @@ struct tcp {
 	struct tcp_look *look;
 	bool must_look;
 	bool ack_now;
+	bool spoke;
 	bool more;
 	bool urgent;
 	bool rdhup;

@@ -96,8 +96,8 @@ static int give_away(struct tcp *c, const struct attempt *a,
 static int intercept(struct tcp *c, const struct attempt *a,
 		     const struct verdict *v)
 {
-	/* What it said went to the guest as it was, and has a number. */
-	if (c->snd_max != c->base)
+	/* What it said went to the guest as it was, heard by now or not. */
+	if (c->spoke)
 		return deny(c, a->sni,
 			    "the server spoke first, and is to be "
 			    "intercepted");

@@ -137,6 +137,7 @@ static void send_all(struct tcp *c, const struct out *o, const struct plan *p,
 
 static void sent(struct tcp *c)
 {
+	c->spoke = true;
 	if (c->snd_una == c->snd_max)
 		c->since_ns = net_now(c->f.net);
 	if (seq_lt(c->snd_max, c->snd_nxt))

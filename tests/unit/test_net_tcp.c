@@ -1120,6 +1120,23 @@ START_TEST(a_server_that_has_spoken_is_not_intercepted)
 }
 END_TEST
 
+/* When it has all been acknowledged there is no trace of it in the numbers. */
+START_TEST(a_server_that_was_heard_has_spoken)
+{
+	open_looked_at();
+	ck_assert_int_eq(send(k.stream, "220", 3, 0), 3);
+	while (!lk_answer(&k, &t, NULL, NULL))
+		ck_assert_int_ge(loop_step(&k.loop, 100), 0);
+	t.ack += 3;
+	lk_segment(&k, &t, TCP_ACK, NULL, 0);
+	k.how = JUDGE_INTERCEPT;
+	say("EHLO");
+	ck_assert_uint_eq(k.denied, 1);
+	ck_assert_ptr_null(conn());
+	lk_done(&k);
+}
+END_TEST
+
 START_TEST(a_new_policy_ends_what_is_intercepted)
 {
 	open_one();
@@ -1156,6 +1173,7 @@ CHECK_MAIN(
 	what_nobody_looked_at_cannot_be_looked_at_later,
 	what_is_being_looked_at_goes_on, what_is_intercepted_gets_what_was_held,
 	a_server_that_has_spoken_is_not_intercepted,
+	a_server_that_was_heard_has_spoken,
 	a_new_policy_ends_what_is_intercepted,
 	a_window_that_stays_shut_is_no_failure,
 	a_guest_that_is_paused_keeps_its_connections,
