@@ -241,6 +241,10 @@ START_TEST(what_waits_is_bounded)
 	ck_assert_int_eq(r, -EAGAIN);
 	ck_assert_uint_ge(n, TLS_BUF_MAX / 2);
 	ck_assert_uint_le(tls_out(c, &p), TLS_BUF_MAX * 2 + 2000);
+	/* Nor does it keep from hearing the other. */
+	ck_assert_int_eq(tls_write(s, "y", 1), 1);
+	carry(s, c);
+	ck_assert_int_eq(tls_read(c, buf, sizeof(buf)), 1);
 	carry(c, s);
 	ck_assert_uint_eq(tls_room(s), 0);
 	tls_free(s);
@@ -249,8 +253,83 @@ START_TEST(what_waits_is_bounded)
 }
 END_TEST
 
+/* Bytes that @ssl has written, to @to. */
+static void carry_raw(SSL *ssl, struct tls *to)
+{
+	char *p = NULL;
+	long n = BIO_get_mem_data(SSL_get_wbio(ssl), &p);
+
+	ck_assert_int_le(n, (long)tls_room(to));
+	ck_assert_int_eq(tls_feed(to, p, (size_t)n), 0);
+	(void)BIO_reset(SSL_get_wbio(ssl));
+}
+
+/* A client of OpenSSL's own, that can do what ours never does. */
+static SSL *raw_client(struct tls *s)
+{
+	SSL_CTX *ctx = SSL_CTX_new(TLS_client_method());
+	SSL *ssl = SSL_new(ctx);
+	char buf[100];
+	const void *p;
+
+	SSL_CTX_free(ctx);
+	SSL_set_bio(ssl, BIO_new(BIO_s_mem()), BIO_new(BIO_s_mem()));
+	ck_assert_int_eq(SSL_set_tlsext_host_name(ssl, "a.org"), 1);
+	SSL_set_connect_state(ssl);
+	for (int i = 0; i < 5 && SSL_do_handshake(ssl) != 1; i++) {
+		size_t n;
+
+		carry_raw(ssl, s);
+		ck_assert_int_eq(tls_read(s, buf, sizeof(buf)), -EAGAIN);
+		n = tls_out(s, &p);
+		ck_assert_int_eq(BIO_write(SSL_get_rbio(ssl), p, (int)n), n);
+		tls_sent(s, n);
+	}
+	carry_raw(ssl, s);
+	ck_assert_int_eq(tls_read(s, buf, sizeof(buf)), -EAGAIN);
+	return ssl;
+}
+
+/* TLS answers by itself, as often as it is asked to: who never reads the answers
+ * is not read from either. */
+START_TEST(who_asks_and_does_not_listen_is_left_waiting)
+{
+	struct ca *ca = ca_now();
+	struct tls *s, *c;
+	char buf[100];
+	const void *p;
+	bool full = false;
+	SSL *ssl;
+
+	pair(ca, "a.org", "a.org", &s, &c);
+	tls_free(c);
+	ssl = raw_client(s);
+	ck_assert_str_eq(SSL_get_version(ssl), "TLSv1.3");
+	for (int i = 0; i < 100000 && !full; i++) {
+		ck_assert_int_eq(SSL_key_update(ssl, SSL_KEY_UPDATE_REQUESTED),
+				 1);
+		ck_assert_int_eq(SSL_do_handshake(ssl), 1);
+		full = tls_room(s) < 1000;
+		if (full)
+			break;
+		carry_raw(ssl, s);
+		ck_assert_int_eq(tls_read(s, buf, sizeof(buf)), -EAGAIN);
+		ck_assert_uint_le(tls_out(s, &p), TLS_BUF_MAX * 4);
+	}
+	ck_assert(full);
+	/* Who listens after all is heard again. */
+	tls_sent(s, tls_out(s, &p));
+	ck_assert_int_eq(tls_read(s, buf, sizeof(buf)), -EAGAIN);
+	ck_assert_uint_ge(tls_room(s), 1000);
+	SSL_free(ssl);
+	tls_free(s);
+	ca_free(ca);
+}
+END_TEST
+
 CHECK_MAIN("net_tls", a_leaf_is_of_its_authority_and_name,
 	   leaves_are_kept_and_bounded, a_long_name_has_a_leaf,
 	   a_bundle_has_certificates, two_ends_speak,
 	   a_server_must_be_whom_we_trust,
-	   a_name_in_the_handshake_is_the_judged_one, what_waits_is_bounded)
+	   a_name_in_the_handshake_is_the_judged_one, what_waits_is_bounded,
+	   who_asks_and_does_not_listen_is_left_waiting)

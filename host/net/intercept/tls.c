@@ -12,6 +12,13 @@
 
 #define WHY_MAX 160
 
+/*
+ * What is read may ask for an answer of TLS's own, so that there is a bound to it
+ * too; a higher one than bytes of ours can reach, since those who have yet to
+ * read them may first want to say more.
+ */
+#define OUT_MAX (3 * TLS_BUF_MAX)
+
 static const unsigned char http1[] = {
 	8, 'h', 't', 't', 'p', '/', '1', '.', '1'
 };
@@ -314,6 +321,8 @@ ptrdiff_t tls_read(struct tls *t, void *buf, size_t cap)
 
 	if (r < 0)
 		return r;
+	if (BIO_ctrl_pending(t->out) >= OUT_MAX)
+		return -EAGAIN;
 	ERR_clear_error();
 	r = SSL_read(t->ssl, buf, (int)MIN(cap, (size_t)INT_MAX));
 	return r > 0 ? r : why_not(t, r);
