@@ -132,13 +132,40 @@ static struct one *new_one(struct intercepts *i, const struct attempt *a,
 	return o;
 }
 
+/* One that rests can be had again, with the next request. */
+static void make_room(struct intercepts *i)
+{
+	struct one *best = NULL;
+	uint64_t most = 0;
+	struct list *p;
+
+	if (i->n < NET_INTERCEPT_MAX)
+		return;
+	list_for_each (p, &i->all) {
+		struct one *o = list_entry(p, struct one, link);
+		uint64_t ns = carrier_rests_ns(o->carrier);
+
+		if (ns > most) {
+			most = ns;
+			best = o;
+		}
+	}
+	if (!best)
+		return;
+	carrier_stop(best->carrier);
+	forget(best);
+}
+
 int intercepts_take(struct intercepts *i, const struct attempt *a,
 		    const struct verdict *v, int fd, int up_fd)
 {
 	struct one *o;
 	int r;
 
-	if (up_fd < 0 || !v->name || !i->ca || i->n >= NET_INTERCEPT_MAX)
+	if (up_fd < 0 || !v->name || !i->ca)
+		return -EACCES;
+	make_room(i);
+	if (i->n >= NET_INTERCEPT_MAX)
 		return -EACCES;
 	o = new_one(i, a, v);
 	if (!o)
@@ -160,6 +187,9 @@ int intercepts_take(struct intercepts *i, const struct attempt *a,
 				  .now_s = (int64_t)time(NULL) },
 			.guest_fd = fd,
 			.up_fd = up_fd,
+			.begin_ns = INTERCEPT_BEGIN_NS,
+			.rest_ns = INTERCEPT_REST_NS,
+			.idle_ns = INTERCEPT_IDLE_NS,
 			.ended = ended,
 			.arg = o,
 		},

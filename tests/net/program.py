@@ -562,6 +562,30 @@ def intercepted_plain(k):
     assert SECRET not in json.dumps(e) and e["port"] == 80, e
 
 
+def intercepted_many(k, n=300):
+    """One too many takes the place of one that has had its answer."""
+    def client():
+        ctx = ssl.create_default_context(cadata=k.first["ca"])
+        socks = []
+        for _ in range(n):
+            s = socket.create_connection((Internet.WEB4, 443), 60)
+            s = ctx.wrap_socket(s, server_hostname="web.example.org")
+            s.sendall(b"GET /other HTTP/1.1\r\nHost: web.example.org\r\n\r\n")
+            got = b""
+            while not got.endswith(b"none 0"):
+                part = s.recv(4096)
+                assert part, got
+                got += part
+            socks.append(s)
+        return len(socks)
+    k.events.clear()
+    assert k.run(client, timeout=300) == n
+    assert not k.events, k.events
+    print(f"# {k.rss()} KiB, {k.n_fds()} descriptors", flush=True)
+    # Buffers of TLS and of HTTP, of 256 of them at most.
+    assert k.n_fds() < 256 * 3 + 64, k.n_fds()
+
+
 def intercepted_wrong_server(k):
     """Its certificate is for another name: nothing is sent to it."""
     k.run(resolve, "wrong.example.net")
@@ -642,6 +666,7 @@ def tests(tap, only, wire, net):
     run("HTTPS, intercepted", intercepted, k)
     run("HTTP, intercepted", intercepted_plain, k)
     run("a server that is somebody else", intercepted_wrong_server, k)
+    run("HTTPS, many at once", intercepted_many, k)
     run("interception ends", interception_ends, k)
     run("its end, with interception", k.end)
 

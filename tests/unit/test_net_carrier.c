@@ -16,8 +16,12 @@
 #define OK  "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 #define BIG 1000000u
 
+#define NEVER (3600ull * 1000000000)
+#define SOON  1000000ull
+
 /* @guest and @server are the far ends. */
 struct world {
+	bool hasty;
 	struct loop loop;
 	struct policy *p;
 	struct pins *pins;
@@ -40,9 +44,13 @@ static void ended(void *arg, struct carrier *c, const char *why)
 
 static void start(struct world *w, int up_fd)
 {
-	struct carrier_opts o = {
-		.loop = &w->loop, .up_fd = up_fd, .ended = ended, .arg = w
-	};
+	struct carrier_opts o = { .loop = &w->loop,
+				  .up_fd = up_fd,
+				  .begin_ns = w->hasty ? SOON : NEVER,
+				  .rest_ns = w->hasty ? SOON : NEVER,
+				  .idle_ns = w->hasty ? SOON : NEVER,
+				  .ended = ended,
+				  .arg = w };
 	struct err e = { 0 };
 	int sv[2];
 
@@ -58,11 +66,12 @@ static void start(struct world *w, int up_fd)
 	ck_assert_msg(carrier_start(&o, &w->c, &e) == 0, "%s", e.msg);
 }
 
-static struct world *world(void)
+static struct world *world_that_is(bool hasty)
 {
 	struct world *w = calloc(1, sizeof(*w));
 	int sv[2];
 
+	w->hasty = hasty;
 	ck_assert_int_eq(loop_init(&w->loop, NULL), 0);
 	w->p = net_kit_policy("{\"intercept\":\"a.org\"}");
 	w->pins = pins_new();
@@ -71,6 +80,11 @@ static struct world *world(void)
 	w->server = sv[0];
 	start(w, sv[1]);
 	return w;
+}
+
+static struct world *world(void)
+{
+	return world_that_is(false);
 }
 
 static void end(struct world *w)
@@ -229,6 +243,57 @@ START_TEST(what_is_idle_ends_under_another_policy)
 }
 END_TEST
 
+/* Until it is over, by timers alone. */
+static void wait_for_end(struct world *w)
+{
+	while (w->n_ended == 0)
+		ck_assert_int_ge(loop_step(&w->loop, 5000), 0);
+}
+
+START_TEST(who_says_nothing_is_left)
+{
+	struct world *w = world_that_is(true);
+
+	/* No request, which is nobody's fault. */
+	wait_for_end(w);
+	ck_assert_ptr_null(w->why);
+	check_end(w->guest);
+	check_end(w->server);
+	end(w);
+}
+END_TEST
+
+START_TEST(a_server_that_never_answers_is_left)
+{
+	struct world *w = world_that_is(true);
+
+	ck_assert_int_gt(send(w->guest, GET, strlen(GET), 0), 0);
+	wait_for_end(w);
+	ck_assert_str_eq(w->why, "nothing came for too long");
+	end(w);
+}
+END_TEST
+
+/* The answer is never read, and nothing else waits for it. */
+START_TEST(who_does_not_read_what_it_is_told_is_left)
+{
+	struct world *w = world_that_is(true);
+	static const char head[] = "HTTP/1.1 200 OK\r\n"
+				   "Content-Length: 10000000\r\n\r\n";
+	static char big[300000];
+	ssize_t n;
+
+	ck_assert_int_gt(send(w->guest, GET, strlen(GET), 0), 0);
+	ck_assert_int_ge(loop_step(&w->loop, 1000), 0);
+	ck_assert_int_gt(send(w->server, head, strlen(head), MSG_NOSIGNAL), 0);
+	do
+		n = send(w->server, big, sizeof(big), MSG_NOSIGNAL);
+	while (n > 0 && loop_step(&w->loop, 0) >= 0);
+	wait_for_end(w);
+	end(w);
+}
+END_TEST
+
 START_TEST(a_server_that_is_not_there_is_told)
 {
 	struct world *w = world();
@@ -260,5 +325,7 @@ END_TEST
 CHECK_MAIN("net_carrier", a_request_goes_and_its_answer_comes,
 	   a_refusal_is_read_to_its_end, who_stays_after_the_end_is_left,
 	   what_is_idle_ends_under_another_policy,
-	   much_goes_through_to_one_who_is_slow,
+	   much_goes_through_to_one_who_is_slow, who_says_nothing_is_left,
+	   a_server_that_never_answers_is_left,
+	   who_does_not_read_what_it_is_told_is_left,
 	   a_server_that_is_not_there_is_told)

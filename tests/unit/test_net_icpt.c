@@ -659,6 +659,57 @@ START_TEST(an_answer_that_is_none_is_told)
 }
 END_TEST
 
+/* Its own ClientHello is all that it gets. */
+START_TEST(a_server_that_never_finishes_its_handshake_is_told)
+{
+	struct icpt_kit *k = https(PLAIN);
+
+	tls_free(take_ptr(&k->server));
+	guest(k, GET);
+	ck_assert_int_eq(icpt_state(k->s), ICPT_BEGINS);
+	ck_assert_uint_eq(k->guest_n, 0);
+	icpt_late(k->s);
+	guest(k, "");
+	ck_assert_ptr_eq(strstr(k->guest_got, "HTTP/1.1 502"), k->guest_got);
+	ck_assert_ptr_nonnull(strstr(k->guest_got, "takes too long"));
+	ck_assert(icpt_is_done(k->s));
+	icpt_kit_free(k);
+}
+END_TEST
+
+START_TEST(a_guest_that_never_finishes_its_handshake_is_left)
+{
+	struct icpt_kit *k = https(PLAIN);
+
+	tls_free(take_ptr(&k->guest));
+	server(k, "");
+	ck_assert_int_eq(icpt_state(k->s), ICPT_BEGINS);
+	icpt_late(k->s);
+	ck_assert(icpt_is_done(k->s));
+	ck_assert_ptr_nonnull(strstr(icpt_why(k->s), "takes too long"));
+	icpt_kit_free(k);
+}
+END_TEST
+
+START_TEST(between_requests_it_rests)
+{
+	struct icpt_kit *k = https(PLAIN);
+
+	ck_assert_int_eq(icpt_state(k->s), ICPT_BEGINS);
+	guest(k, "");
+	ck_assert_int_eq(icpt_state(k->s), ICPT_RESTS);
+	guest(k, GET);
+	ck_assert_int_eq(icpt_state(k->s), ICPT_BUSY);
+	server(k, OK);
+	ck_assert_int_eq(icpt_state(k->s), ICPT_RESTS);
+	icpt_late(k->s);
+	guest(k, "");
+	ck_assert(icpt_is_done(k->s));
+	ck_assert_ptr_null(icpt_why(k->s));
+	icpt_kit_free(k);
+}
+END_TEST
+
 CHECK_MAIN("net_icpt", a_credential_is_put_in,
 	   a_name_with_another_hyphen_is_the_same,
 	   a_credential_is_for_its_path_alone,
@@ -672,4 +723,7 @@ CHECK_MAIN("net_icpt", a_credential_is_put_in,
 	   a_hundred_comes_before_the_body, a_websocket_is_a_tunnel,
 	   bodies_flow_in_bounded_memory, who_does_not_read_is_waited_for,
 	   a_server_that_is_another_hears_nothing, what_breaks_off_is_told,
-	   an_answer_that_is_none_is_told)
+	   an_answer_that_is_none_is_told,
+	   a_server_that_never_finishes_its_handshake_is_told,
+	   a_guest_that_never_finishes_its_handshake_is_left,
+	   between_requests_it_rests)

@@ -21,11 +21,24 @@ struct end {
 	bool shut;
 };
 
+/**
+ * struct carrier - See carrier.h
+ * @began_ns:	When it was started
+ * @moved_ns:	When a byte last came or went
+ * @late:	It was told that it is
+ */
 struct carrier {
 	struct loop *loop;
 	struct icpt *s;
 	struct end guest;
 	struct end up;
+	uint64_t begin_ns;
+	uint64_t rest_ns;
+	uint64_t idle_ns;
+	uint64_t began_ns;
+	uint64_t moved_ns;
+	bool late;
+	struct loop_timer idle;
 	struct loop_timer linger;
 	struct loop_defer over;
 	void (*ended)(void *arg, struct carrier *c, const char *why);
@@ -49,6 +62,7 @@ static void close_end(struct end *x)
 
 static void free_all(struct carrier *c)
 {
+	loop_timer_cancel(&c->idle);
 	loop_timer_cancel(&c->linger);
 	loop_defer_cancel(c->loop, &c->over);
 	close_end(&c->guest);
@@ -68,7 +82,7 @@ static void over(struct loop_defer *d)
 	free_all(c);
 }
 
-static void late(struct loop_timer *t)
+static void lingered(struct loop_timer *t)
 {
 	struct carrier *c = container_of(t, struct carrier, linger);
 
@@ -162,7 +176,8 @@ static void finish(struct carrier *c)
 	if (c->guest.eof || c->guest.gone)
 		loop_defer(c->loop, &c->over, over);
 	else if (!loop_timer_is_set(&c->linger))
-		loop_timer_set(c->loop, &c->linger, CARRIER_LINGER_NS, late);
+		loop_timer_set(c->loop, &c->linger, CARRIER_LINGER_NS,
+			       lingered);
 }
 
 /* Return: whether anything moved. */
@@ -185,8 +200,11 @@ static void turn(struct carrier *c)
 {
 	bool any = true;
 
-	for (int i = 0; any && (i < 2 || (c->up.gone && !c->up.eof)); i++)
+	for (int i = 0; any && (i < 2 || (c->up.gone && !c->up.eof)); i++) {
 		any = round_of_all(c);
+		if (any)
+			c->moved_ns = loop_now_ns();
+	}
 	shut_down(c, ICPT_GUEST);
 	shut_down(c, ICPT_UPSTREAM);
 	watch(c, ICPT_GUEST);
@@ -196,6 +214,52 @@ static void turn(struct carrier *c)
 		watch(c, ICPT_UPSTREAM);
 	if (c->guest.gone)
 		loop_defer(c->loop, &c->over, over);
+}
+
+/* ---- Time ---- */
+
+/* Return: how much longer it may wait, in nanoseconds; 0: no longer */
+static uint64_t patience(const struct carrier *c)
+{
+	const enum icpt_state state = icpt_state(c->s);
+	const uint64_t now = loop_now_ns();
+	uint64_t gone = now - c->moved_ns, may = c->idle_ns;
+
+	if (state == ICPT_BEGINS) {
+		gone = now - c->began_ns;
+		may = c->begin_ns;
+	} else if (state == ICPT_RESTS) {
+		may = c->rest_ns;
+	}
+	return gone < may ? may - gone : 0;
+}
+
+/*
+ * Never put off by what moves, but set anew when it fires, and for no longer than
+ * a rest: what it waits for may change meanwhile.
+ */
+static void on_idle(struct loop_timer *t)
+{
+	struct carrier *c = container_of(t, struct carrier, idle);
+	uint64_t left = patience(c);
+
+	if (left == 0 && c->late) {
+		/* The guest does not even read that it is over. */
+		loop_defer(c->loop, &c->over, over);
+		return;
+	}
+	if (left == 0) {
+		c->late = icpt_state(c->s) != ICPT_BEGINS;
+		icpt_late(c->s);
+		turn(c);
+		left = CARRIER_LINGER_NS;
+	}
+	loop_timer_set(c->loop, t, MIN(left, c->rest_ns), on_idle);
+}
+
+uint64_t carrier_rests_ns(const struct carrier *c)
+{
+	return icpt_state(c->s) == ICPT_RESTS ? loop_now_ns() - c->moved_ns : 0;
 }
 
 static void event(struct carrier *c, struct end *x, enum icpt_side side,
@@ -251,6 +315,12 @@ int carrier_start(const struct carrier_opts *o, struct carrier **ret,
 	}
 	c->guest.fd = o->guest_fd;
 	c->up.fd = o->up_fd;
+	c->begin_ns = o->begin_ns;
+	c->rest_ns = o->rest_ns;
+	c->idle_ns = o->idle_ns;
+	c->began_ns = c->moved_ns = loop_now_ns();
+	loop_timer_set(c->loop, &c->idle, MIN(c->begin_ns, c->rest_ns),
+		       on_idle);
 	*ret = c;
 	return 0;
 }

@@ -21,6 +21,9 @@ struct carrier;
  * @guest_fd:	A stream to the guest; nonblocking
  * @up_fd:	A socket that is connected to @icpt's address or will be;
  *		nonblocking
+ * @begin_ns:	How long TLS may take, of both sides
+ * @rest_ns:	How long it may wait for a request
+ * @idle_ns:	How long for anything else
  * @ended:	It is over, both are closed, and the carrier is about to be freed;
  *		@why as icpt_why(). Not called after carrier_stop(). May be NULL
  */
@@ -29,6 +32,9 @@ struct carrier_opts {
 	struct icpt_opts icpt;
 	int guest_fd;
 	int up_fd;
+	uint64_t begin_ns;
+	uint64_t rest_ns;
+	uint64_t idle_ns;
 	void (*ended)(void *arg, struct carrier *c, const char *why);
 	void *arg;
 };
@@ -40,6 +46,9 @@ struct carrier_opts {
  */
 MUST_CHECK int carrier_start(const struct carrier_opts *o, struct carrier **ret,
 			     struct err *e);
+
+/** carrier_rests_ns() - How long it has waited for a request; 0: it does not */
+uint64_t carrier_rests_ns(const struct carrier *c);
 
 /** carrier_retire() - As icpt_retire(); @ended is called when it is over */
 void carrier_retire(struct carrier *c);

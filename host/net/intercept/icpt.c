@@ -80,6 +80,35 @@ void icpt_retire(struct icpt *s)
 		session_end(s, NULL);
 }
 
+static bool begins(const struct side *side)
+{
+	return side->tls && !side->failed && !tls_is_up(side->tls);
+}
+
+enum icpt_state icpt_state(const struct icpt *s)
+{
+	if (s->phase != PHASE_END && (begins(&s->guest) || begins(&s->up)))
+		return ICPT_BEGINS;
+	return s->phase == PHASE_HEAD && !s->pending ? ICPT_RESTS : ICPT_BUSY;
+}
+
+void icpt_late(struct icpt *s)
+{
+	enum icpt_state state = icpt_state(s);
+
+	if (state == ICPT_RESTS) {
+		session_end(s, NULL);
+	} else if (state == ICPT_BUSY) {
+		session_end(s, "nothing came for too long");
+	} else if (begins(&s->guest)) {
+		session_end(s, "the guest's handshake takes too long");
+	} else {
+		s->up.failed = true;
+		s->up.why = "the server's handshake takes too long";
+	}
+	step(s);
+}
+
 static const char *reason_of(unsigned int status)
 {
 	switch (status) {

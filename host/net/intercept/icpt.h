@@ -30,6 +30,18 @@ enum icpt_side {
 	ICPT_UPSTREAM
 };
 
+/**
+ * enum icpt_state - What a session waits for
+ * @ICPT_BEGINS: TLS, of either side
+ * @ICPT_RESTS:	A request
+ * @ICPT_BUSY:	The rest of one, its answer, bytes of a WebSocket, or the end
+ */
+enum icpt_state {
+	ICPT_BEGINS,
+	ICPT_RESTS,
+	ICPT_BUSY
+};
+
 struct icpt;
 
 /**
@@ -71,6 +83,17 @@ MUST_CHECK int icpt_new(const struct icpt_opts *o, struct icpt **ret,
  * One that is on its way is answered, and a WebSocket goes on. What is idle ends.
  */
 void icpt_retire(struct icpt *s);
+
+/** icpt_state() - What it waits for */
+enum icpt_state icpt_state(const struct icpt *s);
+
+/**
+ * icpt_late() - It has waited for too long
+ *
+ * A server that does not finish its handshake is as one that cannot be reached;
+ * all else ends.
+ */
+void icpt_late(struct icpt *s);
 
 /** icpt_free() - Buffers are wiped. NULL is fine */
 void icpt_free(struct icpt *s);

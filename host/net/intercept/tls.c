@@ -353,6 +353,11 @@ void tls_close(struct tls *t)
 	ERR_clear_error();
 }
 
+bool tls_is_up(const struct tls *t)
+{
+	return t->checked;
+}
+
 const char *tls_why(const struct tls *t)
 {
 	return t->why[0] ? t->why : NULL;

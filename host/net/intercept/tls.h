@@ -55,6 +55,9 @@ MUST_CHECK ptrdiff_t tls_read(struct tls *t, void *buf, size_t cap);
 /** tls_write() - Give plain bytes. Return: how many; -EAGAIN; -EPROTO */
 MUST_CHECK ptrdiff_t tls_write(struct tls *t, const void *buf, size_t n);
 
+/** tls_is_up() - Whether the handshake is done */
+bool tls_is_up(const struct tls *t);
+
 /** tls_close() - Say that no more will be written */
 void tls_close(struct tls *t);
 
