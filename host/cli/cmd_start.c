@@ -29,6 +29,20 @@ static int report(const struct cli *c, const char *name)
 	return r < 0 ? cli_usage(c, "start: out of memory") : 0;
 }
 
+/* When it ends, of a VM that goes on: what is not said again is as it was. */
+static void go_on(struct hutch_start_opts *so, const struct command_opts *o,
+		  const struct hutch_record *old)
+{
+	if (!o->on_exit)
+		so->on_exit = (enum hutch_on_exit)old->on_exit;
+	if (old->keep_alive_processes)
+		so->flags |= HUTCH_START_KEEP_ALIVE_PROCESSES;
+	so->timeout_ms = so->timeout_ms ? so->timeout_ms : old->timeout_ms;
+	so->idle_timeout_ms = so->idle_timeout_ms ? so->idle_timeout_ms
+						  : old->idle_timeout_ms;
+	so->grace_ms = old->grace_ms;
+}
+
 static int start_vm(struct cli *c, const struct command_opts *o,
 		    const struct command *cmd, const struct opt_words *w)
 {
@@ -37,6 +51,8 @@ static int start_vm(struct cli *c, const struct command_opts *o,
 
 	so.name = w->word[0];
 	so.timeout_ms = cmd->timeout_ms;
+	if (cmd->old)
+		go_on(&so, o, cmd->old);
 	/* A shell with nothing to read waits for who attaches. */
 	so.flags |= cmd->image_says ? HUTCH_START_STDIN : 0;
 	so.wait = o->no_wait ? HUTCH_WAIT_STARTED : HUTCH_WAIT_READY;
@@ -82,7 +98,8 @@ const struct verb verb_start = {
 		"names has a stdin\nthat nobody writes to, so a shell "
 		"stays. The options for a process are the\ndefault of each "
 		"hutch exec in it, --timeout is the VM's. A VM that was "
-		"stopped\ngoes on, on its disk, by its name alone.\n\n"
+		"stopped\ngoes on as it was by its name alone, but for what "
+		"is said anew.\n\n"
 		"  hutch start web debian\n"
 		"  hutch start --memory 2G job -- sh -c 'make all'\n",
 	.rules = { .table = start_opts, .command = true, .n_words = 1 },

@@ -213,8 +213,22 @@ static const char *const *env_of(const struct command *cmd)
 	return (const char *const *)cmd->env.v + cmd->n_term;
 }
 
+/* Its network, and who gets to it from outside. */
+static void go_on_net(struct hutch_start_opts *so,
+		      const struct hutch_record *old)
+{
+	if (!so->net && old->net && *old->net) {
+		so->net = old->net;
+		so->net_policy = old->net_policy && *old->net_policy
+					 ? old->net_policy
+					 : NULL;
+	}
+	so->forwards = so->forwards ? so->forwards : old->forwards;
+}
+
 /* What is not said again is as it was. */
-static void go_on(struct hutch_start_opts *so, const struct hutch_record *old)
+static void go_on(struct hutch_start_opts *so, const struct command_opts *o,
+		  const struct hutch_record *old)
 {
 	so->memory = so->memory ? so->memory : old->memory;
 	so->cpus = so->cpus ? so->cpus : old->cpus;
@@ -224,13 +238,9 @@ static void go_on(struct hutch_start_opts *so, const struct hutch_record *old)
 	so->workdir = so->workdir ? so->workdir : old->workdir;
 	so->mounts = so->mounts ? so->mounts : old->mounts;
 	so->labels = so->labels ? so->labels : old->labels;
-	if (!so->net && old->net && *old->net) {
-		so->net = old->net;
-		so->net_policy = old->net_policy && *old->net_policy
-					 ? old->net_policy
-					 : NULL;
-	}
-	so->forwards = so->forwards ? so->forwards : old->forwards;
+	if (!o->disk && old->disk == HUTCH_DISK_RAM)
+		so->flags |= HUTCH_START_DISK_RAM;
+	go_on_net(so, old);
 }
 
 struct hutch_start_opts command_start_opts(const struct command_opts *o,
@@ -259,7 +269,7 @@ struct hutch_start_opts command_start_opts(const struct command_opts *o,
 	so.net = cmd->net.net;
 	so.net_policy = cmd->net.policy;
 	if (cmd->old)
-		go_on(&so, cmd->old);
+		go_on(&so, o, cmd->old);
 	so.flags |= cmd->disk_ram ? HUTCH_START_DISK_RAM : 0;
 	return so;
 }

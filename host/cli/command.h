@@ -151,8 +151,7 @@ enum command_pull {
  * @image:	NULL for the built-in root
  * @image_argv:	What @argv is then, ours
  * @image_says:	All of it is what the image says
- * @old:	Of the VM that goes on, on its disk: what is not said again is as
- *		it was; else NULL
+ * @old:	Of the VM that goes on: what is not said again is as it was; else NULL
  */
 struct command {
 	const char *const *argv;
@@ -198,10 +197,11 @@ MUST_CHECK int command_read(const struct cli *c, const struct command_opts *o,
  * command_image() - Have the image that a VM is to start from
  * @rest:	The words behind the options: [IMAGE] [--] [COMMAND...]
  * @dashes:	They came behind a "--": no image is among them
- * @name:	Of the VM, whose disk is over an image maybe; NULL: it has none
+ * @name:	Of the VM; NULL: it has none
  *
  * Pulls it, if it is not here, and says so.  What is to run is in @cmd then.  If
- * none is named, and the VM of that name has a disk, all goes on as it was.
+ * there are no words, and a VM of that name has stopped, all goes on as it was; if
+ * it has a disk, with another command too.
  *
  * Return: 0, or an exit code after complaining
  */

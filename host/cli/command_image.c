@@ -48,8 +48,12 @@ static int open_image(struct cli *c, const char *ref, enum command_pull when,
 	return r < 0 ? cli_fail(c, &e) : 0;
 }
 
-/* The image under the disk of the VM that had this name last, if it has one. */
-static int open_old(struct cli *c, const char *name, struct command *cmd)
+/*
+ * The VM that had this name last goes on as its record says: by its name alone, or
+ * on its disk with another command, as that may be all that somebody has.
+ */
+static int open_old(struct cli *c, const char *name, bool alone,
+		    struct command *cmd)
 {
 	struct hutch_record *rec = NULL;
 	struct hutch_err e = { 0 };
@@ -58,11 +62,14 @@ static int open_old(struct cli *c, const char *name, struct command *cmd)
 	/* No such VM, or no such name: whoever starts it says more. */
 	if (r < 0)
 		return 0;
-	if (rec->disk != HUTCH_DISK_KEPT || rec->state != HUTCH_STATE_STOPPED) {
+	if (rec->state != HUTCH_STATE_STOPPED ||
+	    (!alone && rec->disk != HUTCH_DISK_KEPT)) {
 		hutch_record_free(rec);
 		return 0;
 	}
 	cmd->old = rec;
+	if (rec->disk == HUTCH_DISK_NONE)
+		return 0;
 	r = hutch_image_open(c->h, rec->image_id, &cmd->image, &e);
 	return r < 0 ? cli_fail(c, &e) : 0;
 }
@@ -101,13 +108,16 @@ int command_image(struct cli *c, const struct command_opts *o,
 		rest += rest[1] && !strcmp(rest[1], "--") ? 2 : 1;
 		r = open_image(c, ref, cmd->pull, &cmd->image);
 	} else if (name) {
-		r = open_old(c, name, cmd);
+		r = open_old(c, name, !*rest, cmd);
 	}
 	cmd->argv = rest;
 	if (r != 0)
 		return r;
-	if (!cmd->image)
+	if (!cmd->image) {
+		if (!*rest && cmd->old && cmd->old->argv)
+			cmd->argv = cmd->old->argv;
 		return no_image(c, o);
+	}
 	if (hutch_image_command(cmd->image, o->entrypoint, rest,
 				&cmd->image_argv, &e) < 0)
 		return cli_fail(c, &e);

@@ -176,8 +176,12 @@ int hutch_start(struct hutch *h, const struct hutch_start_opts *o,
 		(void)dprintf(fds[CALLS], " %s", o->labels[i]);
 	if (o->net)
 		(void)dprintf(fds[CALLS], " net %s", o->net);
+	if (o->net_policy)
+		(void)dprintf(fds[CALLS], " %s", o->net_policy);
 	if (o->image)
 		(void)dprintf(fds[CALLS], " image");
+	else if (o->argv)
+		(void)dprintf(fds[CALLS], " runs %s", o->argv[0]);
 	for (size_t i = 0; o->forwards && o->forwards[i]; i++)
 		(void)dprintf(fds[CALLS], " %u:%u", o->forwards[i]->port,
 			      o->forwards[i]->guest_port);

@@ -165,9 +165,65 @@ START_TEST(start_goes_on_with_the_disk_of_its_name)
 	rec.argv = argv;
 	ck_assert_int_eq(fake_vm_cli("start", "web", NULL), 0);
 	ck_assert_ptr_nonnull(strstr(fake_vm_calls(), "start web flags 0 "));
-	rec.argv = NULL;
-	rec.disk = HUTCH_DISK_RAM;
+}
+END_TEST
+
+START_TEST(start_by_name_alone_goes_on_whatever_it_was)
+{
+	static const char *const argv[] = { "was", NULL };
+	static const char *const labels[] = { "a=1", NULL };
+	const struct hutch_forward f = {
+		.size = sizeof(f), .host = "::1", .port = 8080, .guest_port = 80
+	};
+	const struct hutch_forward *const list[] = { &f, NULL };
+	struct hutch_record rec = { .name = "web",
+				    .state = HUTCH_STATE_STOPPED,
+				    .net = "policy,mtu=1500",
+				    .net_policy = "{\"rules\":[]}",
+				    .forwards = list,
+				    .labels = labels,
+				    .argv = argv,
+				    .timeout_ms = 1000,
+				    .idle_timeout_ms = 2000,
+				    .keep_alive_processes = 1,
+				    .on_exit = HUTCH_ON_EXIT_KEEP };
+	const struct fake_vm vm = { .record = &rec };
+
+	fake_vm_set(&vm);
 	ck_assert_int_eq(fake_vm_cli("start", "web", NULL), 0);
+	ck_assert_str_eq(fake_vm_calls(),
+			 "inspect web\n"
+			 "start web flags 0x8 idle 2000 on-exit 1 timeout 1000 "
+			 "a=1 net policy,mtu=1500 {\"rules\":[]} runs was "
+			 "8080:80\n");
+	ck_assert_int_eq(fake_vm_cli("start", "--net", "none", "--timeout=2s",
+				     "--on-exit=stop", "-p", "1:2", "web",
+				     NULL),
+			 0);
+	ck_assert_str_eq(fake_vm_calls(),
+			 "inspect web\n"
+			 "start web flags 0x8 idle 2000 on-exit 0 timeout 2000 "
+			 "a=1 net none runs was 1:2\n");
+	/* Another command is another VM, and so is one beside it. */
+	ck_assert_int_eq(fake_vm_cli("start", "web", "--", "x", NULL), 0);
+	ck_assert_str_eq(fake_vm_calls(),
+			 "inspect web\n"
+			 "start web flags 0 idle 0 on-exit 0 timeout 0 "
+			 "runs x\n");
+	rec.state = HUTCH_STATE_RUNNING;
+	ck_assert_int_eq(fake_vm_cli("start", "web", NULL), 0);
+	ck_assert_str_eq(fake_vm_calls(),
+			 "inspect web\n"
+			 "start web flags 0 idle 0 on-exit 0 timeout 0\n");
+	rec.state = HUTCH_STATE_STOPPED;
+	rec.disk = HUTCH_DISK_RAM;
+	rec.image_id = "here";
+	ck_assert_int_eq(fake_vm_cli("start", "web", NULL), 0);
+	/* 0x20: its disk is in memory, again. */
+	ck_assert_ptr_nonnull(strstr(fake_vm_calls(),
+				     "image-open here\nimage-command own\n"
+				     "start web flags 0x28 "));
+	ck_assert_int_eq(fake_vm_cli("start", "web", "--", "x", NULL), 0);
 	ck_assert_ptr_null(strstr(fake_vm_calls(), "image"));
 }
 END_TEST
@@ -394,7 +450,7 @@ START_TEST(start_passes_on_what_it_was_told)
 	ck_assert_str_eq(fake_vm_calls(),
 			 "inspect web\n"
 			 "start web flags 0x8 idle 300000 on-exit 1 timeout 0 "
-			 "job=7 a=b net passt,mtu=1280\n");
+			 "job=7 a=b net passt,mtu=1280 runs x\n");
 	REFUSED("--on-exit: 'go' is not stop or keep", "start", "--on-exit",
 		"go", "web");
 	REFUSED("--keep-alive: 'me' is not processes", "start", "--keep-alive",
@@ -415,7 +471,8 @@ START_TEST(run_that_keeps_its_vm_has_no_lifeline)
 	ck_assert_int_eq(fake_vm_cli("run", "--timeout", "1", "--", "x", NULL),
 			 3);
 	ck_assert_str_eq(fake_vm_calls(),
-			 "start - flags 0x6 idle 0 on-exit 0 timeout 1000\n"
+			 "start - flags 0x6 idle 0 on-exit 0 timeout 1000 "
+			 "runs x\n"
 			 "exec made-up - flags 0x40 memory 0 ring 0 pids 0 "
 			 "weight 0 timeout 1000\n"
 			 "vm-wait 60000\nvm-close\n");
@@ -424,7 +481,8 @@ START_TEST(run_that_keeps_its_vm_has_no_lifeline)
 				     "--", "x", NULL),
 			 3);
 	ck_assert_str_eq(fake_vm_calls(),
-			 "start - flags 0x4 idle 0 on-exit 1 timeout 0\n"
+			 "start - flags 0x4 idle 0 on-exit 1 timeout 0 "
+			 "runs x\n"
 			 "exec made-up - flags 0x40 memory 0 ring 0 pids 0 "
 			 "weight 0 timeout 1000\n"
 			 "vm-close\n");
@@ -548,6 +606,7 @@ CHECK_MAIN("cli_verbs", kill_of_a_name_is_the_vm, kill_of_a_process_is_its_tree,
 	   run_takes_an_image_or_a_command, run_pulls_an_image_that_is_not_here,
 	   what_is_for_images_needs_one,
 	   start_goes_on_with_the_disk_of_its_name,
+	   start_by_name_alone_goes_on_whatever_it_was,
 	   kill_refuses_what_makes_no_sense, kill_that_fails_says_so_for_each,
 	   forward_makes_lists_and_takes_back, ports_are_shown_escaped,
 	   drop_takes_several, detached_exec_prints_the_id,
