@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,6 +15,7 @@
 #include "host/keeper/keeper.h"
 #include "host/lib/bootmsg.h"
 #include "host/lib/mounts.h"
+#include "host/lib/child.h"
 #include "host/lib/vmdir.h"
 
 #define WORD_MAX  128
@@ -84,70 +84,41 @@ static int make_fds(struct keeper *k, struct vmm_fds *f)
 	return r < 0 ? r : io_set_nonblock(k->stderr_fd, 1);
 }
 
-static int file_actions(posix_spawn_file_actions_t *fa, const struct keeper *k,
-			const struct vmm_fds *f)
-{
-	const int keep[] = { f->lifeline,
-			     f->connector,
-			     k->fd[LAUNCH_FD_BOOT],
-			     k->fd[LAUNCH_FD_VMM_SOCK],
-			     k->fd[LAUNCH_FD_VSOCK_SOCK],
-			     k->net.link };
-	int r = posix_spawn_file_actions_adddup2(fa, f->err, 2);
-
-	/* Onto itself: drops close-on-exec, and nothing else stays open. */
-	for (size_t i = 0; r == 0 && i < ARRAY_LEN(keep); i++)
-		if (keep[i] >= 0)
-			r = posix_spawn_file_actions_adddup2(fa, keep[i],
-							     keep[i]);
-	for (int i = 0; r == 0 && i < LAUNCH_N_FDS; i++)
-		if (is_share(i) && k->fd[i] >= 0)
-			r = posix_spawn_file_actions_adddup2(fa, k->fd[i],
-							     k->fd[i]);
-	/* So that the console's name is short however deep the folder is. */
-	if (r == 0)
-		r = posix_spawn_file_actions_addfchdir_np(
-			fa, k->fd[LAUNCH_FD_STATE]);
-	return -r;
-}
-
-static int spawn_attr(posix_spawnattr_t *attr)
-{
-	sigset_t mask;
-	int r;
-
-	/* So that a limit on files is a sentence of its, and no crash. */
-	(void)sigemptyset(&mask);
-	(void)sigaddset(&mask, SIGXFSZ);
-	r = posix_spawnattr_setflags(attr, POSIX_SPAWN_SETSIGMASK);
-	r = r ? r : posix_spawnattr_setsigmask(attr, &mask);
-	return -r;
-}
-
 static int spawn_argv(struct keeper *k, const struct vmm_fds *f,
 		      char *const argv[])
 {
 	/* Nothing in it is for the monitor, but some want a PATH. */
 	static char path[] = "PATH=/usr/sbin:/usr/bin:/sbin:/bin";
 	char *const env[] = { path, NULL };
-	posix_spawn_file_actions_t fa;
-	posix_spawnattr_t attr;
+	const int keep[] = { f->lifeline,
+			     f->connector,
+			     k->fd[LAUNCH_FD_BOOT],
+			     k->fd[LAUNCH_FD_VMM_SOCK],
+			     k->fd[LAUNCH_FD_VSOCK_SOCK],
+			     k->net.link };
+	struct child_fds fds = { .n = 0 };
+	const struct child s = {
+		.argv = argv,
+		.env = env,
+		.fds = &fds,
+		/* So that the console's name is short in any folder. */
+		.cwd = k->fd[LAUNCH_FD_STATE],
+		/* So that a limit on files is a sentence of its, and no crash.
+		 */
+		.block = SIGXFSZ,
+	};
 	pid_t pid = 0;
 	int r;
 
-	if (posix_spawn_file_actions_init(&fa) != 0)
-		return -ENOMEM;
-	if (posix_spawnattr_init(&attr) != 0) {
-		(void)posix_spawn_file_actions_destroy(&fa);
-		return -ENOMEM;
-	}
-	r = file_actions(&fa, k, f);
-	r = r < 0 ? r : spawn_attr(&attr);
-	r = r < 0 ? r : -posix_spawn(&pid, argv[0], &fa, &attr, argv, env);
+	child_put(&fds, f->err, 2);
+	for (size_t i = 0; i < ARRAY_LEN(keep); i++)
+		child_put(&fds, keep[i], keep[i]);
+	for (int i = 0; i < LAUNCH_N_FDS; i++)
+		if (is_share(i))
+			child_put(&fds, k->fd[i], k->fd[i]);
+	r = child_run(&s, &pid);
 	if (r == 0)
 		k->rec->vmm_pid = pid;
-	(void)posix_spawnattr_destroy(&attr);
-	(void)posix_spawn_file_actions_destroy(&fa);
 	return r;
 }
 
@@ -308,7 +279,8 @@ int monitor_start(struct keeper *k, struct err *e)
 
 void monitor_kill(struct keeper *k)
 {
-	if (k->gone || k->killed)
+	/* It may not have begun. */
+	if (k->gone || k->killed || k->pidfd < 0)
 		return;
 	k->killed = true;
 	(void)pidfd_send_signal(k->pidfd, SIGKILL, NULL, 0);

@@ -2,8 +2,6 @@
 /* host/lib/imagework.c - see imagework.h */
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,6 +12,7 @@
 #include "host/lib/imagestore.h"
 #include "host/lib/imagework.h"
 #include "host/lib/internal.h"
+#include "host/lib/child.h"
 
 /* ---- The lines it writes ---- */
 
@@ -187,37 +186,6 @@ static int make_words(const struct imagework *w, const char *path, int store,
 	return r;
 }
 
-static int set_files(posix_spawn_file_actions_t *fa, const int *fd, size_t n)
-{
-	int r = posix_spawn_file_actions_addopen(fa, 0, "/dev/null", O_RDWR, 0);
-
-	r = r ? r : posix_spawn_file_actions_adddup2(fa, 0, 1);
-	r = r ? r : posix_spawn_file_actions_adddup2(fa, 0, 2);
-	/* Onto itself: keeps the number and drops close-on-exec. */
-	for (size_t i = 0; r == 0 && i < n; i++)
-		if (fd[i] >= 0)
-			r = posix_spawn_file_actions_adddup2(fa, fd[i], fd[i]);
-	return -r;
-}
-
-/* What a caller may have chosen to ignore. */
-static int set_signals(posix_spawnattr_t *attr)
-{
-	sigset_t none, some;
-	int r;
-
-	(void)sigemptyset(&none);
-	(void)sigemptyset(&some);
-	(void)sigaddset(&some, SIGPIPE);
-	(void)sigaddset(&some, SIGCHLD);
-	(void)sigaddset(&some, SIGTERM);
-	r = posix_spawnattr_setflags(attr, POSIX_SPAWN_SETSIGMASK |
-						   POSIX_SPAWN_SETSIGDEF);
-	r = r ? r : posix_spawnattr_setsigmask(attr, &none);
-	r = r ? r : posix_spawnattr_setsigdefault(attr, &some);
-	return -r;
-}
-
 /* All that a way to a registry may need; nothing else of the caller's. */
 static const char *const env_names[] = {
 	"https_proxy", "HTTPS_PROXY", "all_proxy",     "ALL_PROXY",
@@ -244,23 +212,15 @@ static void keep_env(char *ret[ARRAY_LEN(env_names) + 1])
 static int spawn(char *const *argv, const int *fd, size_t n_fds, pid_t *pid)
 {
 	char *env[ARRAY_LEN(env_names) + 1];
-	posix_spawn_file_actions_t fa;
-	posix_spawnattr_t attr;
-	int r;
+	struct child_fds fds = { .n = 0 };
+	const struct child s = {
+		.argv = argv, .env = env, .fds = &fds, .quiet = true, .cwd = -1
+	};
 
 	keep_env(env);
-	if (posix_spawn_file_actions_init(&fa) != 0)
-		return -ENOMEM;
-	if (posix_spawnattr_init(&attr) != 0) {
-		(void)posix_spawn_file_actions_destroy(&fa);
-		return -ENOMEM;
-	}
-	r = set_files(&fa, fd, n_fds);
-	r = r < 0 ? r : set_signals(&attr);
-	r = r < 0 ? r : -posix_spawn(pid, argv[0], &fa, &attr, argv, env);
-	(void)posix_spawnattr_destroy(&attr);
-	(void)posix_spawn_file_actions_destroy(&fa);
-	return r;
+	for (size_t i = 0; i < n_fds; i++)
+		child_put(&fds, fd[i], fd[i]);
+	return child_run(&s, pid);
 }
 
 static int start(const struct imagework *w, const char *path, int store,

@@ -1,50 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* host/lib/launch.c - see launch.h */
 #include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 
 #include "common/io.h"
 #include "host/lib/launch.h"
+#include "host/lib/child.h"
 
 #define FDS_TEXT 512
-
-static int add_files(posix_spawn_file_actions_t *fa, const int *fd)
-{
-	int r = posix_spawn_file_actions_addopen(fa, 0, "/dev/null", O_RDWR, 0);
-
-	r = r ? r : posix_spawn_file_actions_adddup2(fa, 0, 1);
-	r = r ? r : posix_spawn_file_actions_adddup2(fa, 0, 2);
-	/* Onto itself: keeps the number and drops close-on-exec. */
-	for (int i = 0; r == 0 && i < LAUNCH_N_FDS; i++)
-		if (fd[i] >= 0)
-			r = posix_spawn_file_actions_adddup2(fa, fd[i], fd[i]);
-	return -r;
-}
-
-static int set_attr(posix_spawnattr_t *attr)
-{
-	/* What a caller may have chosen to ignore, and a keeper needs. */
-	static const int deflt[] = { SIGHUP,  SIGINT,  SIGQUIT, SIGTERM,
-				     SIGPIPE, SIGCHLD, SIGXFSZ };
-	sigset_t none, some;
-	int r;
-
-	(void)sigemptyset(&none);
-	(void)sigemptyset(&some);
-	for (size_t i = 0; i < ARRAY_LEN(deflt); i++)
-		(void)sigaddset(&some, deflt[i]);
-	r = posix_spawnattr_setflags(attr, POSIX_SPAWN_SETSID |
-						   POSIX_SPAWN_SETSIGMASK |
-						   POSIX_SPAWN_SETSIGDEF);
-	r = r ? r : posix_spawnattr_setsigmask(attr, &none);
-	r = r ? r : posix_spawnattr_setsigdefault(attr, &some);
-	return -r;
-}
 
 static int fds_text(char buf[FDS_TEXT], const int *fd)
 {
@@ -81,22 +46,19 @@ static int spawn(const int *fd, char *const argv[], pid_t *pid)
 	static char path[] = "PATH=/usr/sbin:/usr/bin:/sbin:/bin";
 	auto_free char *trust = env_word("SSL_CERT_FILE");
 	char *const env[] = { path, trust, NULL };
-	posix_spawn_file_actions_t fa;
-	posix_spawnattr_t attr;
-	int r;
+	struct child_fds fds = { .n = 0 };
+	const struct child s = {
+		.argv = argv,
+		.env = env,
+		.fds = &fds,
+		.quiet = true,
+		.cwd = -1,
+		.session = true,
+	};
 
-	if (posix_spawn_file_actions_init(&fa) != 0)
-		return -ENOMEM;
-	if (posix_spawnattr_init(&attr) != 0) {
-		(void)posix_spawn_file_actions_destroy(&fa);
-		return -ENOMEM;
-	}
-	r = add_files(&fa, fd);
-	r = r < 0 ? r : set_attr(&attr);
-	r = r < 0 ? r : -posix_spawn(pid, argv[0], &fa, &attr, argv, env);
-	(void)posix_spawnattr_destroy(&attr);
-	(void)posix_spawn_file_actions_destroy(&fa);
-	return r;
+	for (int i = 0; i < LAUNCH_N_FDS; i++)
+		child_put(&fds, fd[i], fd[i]);
+	return child_run(&s, pid);
 }
 
 int launch_keeper(const int fd[LAUNCH_N_FDS], char *const path[LAUNCH_N_PATHS],
