@@ -28,6 +28,7 @@
 #include "host/lib/netplan.h"
 
 #define KEEPER_CLIENTS_MAX 512  /* connections to keeper.sock */
+#define KEEPER_RESERVED    16   /* and for stop, kill and status beside them */
 #define KEEPER_LINE_MAX    256  /* bytes of a request */
 #define KEEPER_MARGIN_MS   5000 /* for a power-off, beyond the grace */
 #define KEEPER_OBEY_MS     60000 /* for the agent to end a main process in time */
@@ -123,6 +124,7 @@ struct keeper_net {
  * @exec:	EXEC of the main process, if it is ours to start
  * @main:	ATTACH to it
  * @shutdown:	SHUTDOWN, once asked for
+ * @n_reserved:	Of @n_clients, such as are in reserved places
  * @forwards:	Listening sockets of forward.c, @n_forwards
  * @joined:	Their connections, @n_joined, of which @n_joining wait for the
  *		guest's answer
@@ -176,6 +178,7 @@ struct keeper {
 	struct eventlog eventlog;
 	struct list clients;
 	unsigned int n_clients;
+	unsigned int n_reserved;
 	struct list forwards;
 	unsigned int n_forwards;
 	struct list joined;

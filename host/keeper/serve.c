@@ -24,6 +24,7 @@ enum waits {
 /**
  * struct client - One connection
  * @free:	It goes when the batch of events is over
+ * @reserved:	Beyond KEEPER_CLIENTS_MAX
  * @len:	Bytes of a request so far
  * @fds:	That came with it; -1: none
  */
@@ -32,6 +33,7 @@ struct client {
 	struct list link;
 	struct loop_defer free;
 	struct keeper *k;
+	bool reserved;
 	enum waits waits;
 	size_t len;
 	int fds[CLIENT_FDS];
@@ -61,6 +63,7 @@ static void drop(struct client *c)
 	drop_fds(c);
 	list_del(&c->link);
 	c->k->n_clients--;
+	c->k->n_reserved -= c->reserved;
 	loop_defer(&c->k->loop, &c->free, free_client);
 }
 
@@ -294,6 +297,24 @@ static void do_unforward(struct client *c, const struct ctl_msg *m)
 		answer_ok(c);
 }
 
+static bool is_full(const struct keeper *k)
+{
+	return k->n_clients - k->n_reserved >= KEEPER_CLIENTS_MAX;
+}
+
+/* Return: whether there is a place for such a request, now. */
+static bool has_place(struct client *c, const char *verb)
+{
+	if (!c->reserved || strcmp(verb, "stop") == 0 ||
+	    strcmp(verb, "kill") == 0 || strcmp(verb, "status") == 0)
+		return true;
+	if (is_full(c->k))
+		return false;
+	c->reserved = false;
+	c->k->n_reserved--;
+	return true;
+}
+
 static void do_line(struct client *c, size_t len)
 {
 	struct ctl_msg m;
@@ -303,6 +324,8 @@ static void do_line(struct client *c, size_t len)
 		answer_error(c, -EBADMSG, e.msg);
 	else if (c->waits != WAITS_NOT)
 		drop(c); /* one request at a time */
+	else if (!has_place(c, m.verb))
+		drop(c); /* it asks again */
 	else if (strcmp(m.verb, "status") == 0)
 		do_status(c);
 	else if (strcmp(m.verb, "wait") == 0)
@@ -370,16 +393,34 @@ static void on_client(struct loop_io *io, uint32_t events)
 		drop(c);
 }
 
+/* The one that has held a reserved place longest, and ends nothing, goes. */
+static void make_room(struct keeper *k)
+{
+	struct list *p;
+
+	list_for_each (p, &k->clients) {
+		struct client *c = list_entry(p, struct client, link);
+
+		if (c->reserved && c->waits == WAITS_NOT) {
+			drop(c);
+			return;
+		}
+	}
+}
+
 /* Return: whether there was one. */
 static bool accept_one(struct keeper *k)
 {
 	int fd = accept4(k->listen_io.fd, NULL, NULL,
 			 SOCK_CLOEXEC | SOCK_NONBLOCK);
-	struct client *c;
+	struct client *c = NULL;
 
 	if (fd < 0)
 		return false;
-	c = k->n_clients < KEEPER_CLIENTS_MAX ? calloc(1, sizeof(*c)) : NULL;
+	if (k->n_reserved >= KEEPER_RESERVED)
+		make_room(k);
+	if (!is_full(k) || k->n_reserved < KEEPER_RESERVED)
+		c = calloc(1, sizeof(*c));
 	if (!c || loop_add(&k->loop, &c->io, fd, EPOLLIN, on_client) < 0) {
 		(void)close(fd);
 		free(c);
@@ -388,8 +429,10 @@ static bool accept_one(struct keeper *k)
 	c->k = k;
 	for (size_t i = 0; i < CLIENT_FDS; i++)
 		c->fds[i] = -1;
+	c->reserved = is_full(k);
 	list_add_tail(&k->clients, &c->link);
 	k->n_clients++;
+	k->n_reserved += c->reserved;
 	return true;
 }
 

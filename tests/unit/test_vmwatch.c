@@ -85,6 +85,50 @@ static void crowd_leave(struct crowd *c)
 		(void)close(c->fd[i]);
 }
 
+/* Return: whether the keeper answers that, and does not just hang up. */
+static bool is_answered(int fd, const char *line)
+{
+	const ssize_t len = (ssize_t)strlen(line);
+	char buf[256];
+
+	return send(fd, line, (size_t)len, MSG_NOSIGNAL) == len &&
+	       recv(fd, buf, sizeof(buf), 0) > 0;
+}
+
+START_TEST(full_keeper_has_places_for_who_ends_it)
+{
+	int silent[2 * KEEPER_RESERVED];
+	struct host_env v;
+	struct crowd c;
+	int fd;
+
+	host_up(&v);
+	crowd_fill(&v, &c);
+	fd = keeper_connect(&v);
+	ck_assert(is_answered(fd, "status\n"));
+	ck_assert(!is_answered(fd, "wait for=ready\n"));
+	(void)close(fd);
+	/* Somebody leaves: there is a place for all else. */
+	fd = keeper_connect(&v);
+	ck_assert(is_answered(fd, "status\n"));
+	(void)close(c.fd[0]);
+	c.fd[0] = -1;
+	while (!is_answered(fd, "wait for=ready\n")) {
+		(void)close(fd);
+		fd = keeper_connect(&v);
+	}
+	c.fd[0] = fd;
+	/* Who says nothing holds none of them. */
+	for (size_t i = 0; i < ARRAY_LEN(silent); i++)
+		silent[i] = keeper_connect(&v);
+	ck_assert_msg(hutch_stop(v.h, "web", 0, &v.e) == 0, "%s", v.e.msg);
+	for (size_t i = 0; i < ARRAY_LEN(silent); i++)
+		(void)close(silent[i]);
+	crowd_leave(&c);
+	host_env_done(&v);
+}
+END_TEST
+
 /* Once is enough: a wait that spins is never quiet. */
 static void expect_quiet(int fd, int (*next)(void *ctx), void *ctx)
 {
@@ -209,6 +253,7 @@ START_TEST(wait_for_a_full_keeper_goes_on_to_the_end)
 END_TEST
 
 CHECK_MAIN("vmwatch", wait_keeps_its_deadline_while_there_is_news,
+	   full_keeper_has_places_for_who_ends_it,
 	   logs_of_a_full_keeper_go_on_to_the_end,
 	   events_of_a_full_keeper_go_on_to_the_end,
 	   wait_for_a_full_keeper_goes_on_to_the_end)
