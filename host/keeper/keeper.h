@@ -72,8 +72,10 @@ struct guest_conn {
 
 /**
  * struct keeper_net - Of the VM's network; see net.c
+ * @begun:	It serves, or is known not to: then @why says so
  * @link:	The monitor's end, until it has it; -1: none
  * @control:	Of hutch-net; -1: none
+ * @ready:	Of passt: it says here when it serves; else -1
  * @trusted:	The guest was given its certificate
  * @asked:	It owes us an answer, until @late
  * @policy:	For the record, once it has answered "ok"; or NULL
@@ -82,6 +84,8 @@ struct guest_conn {
  */
 struct keeper_net {
 	struct netplan plan;
+	bool begun;
+	struct err why;
 	int link;
 	int err;
 	pid_t pid;
@@ -91,6 +95,8 @@ struct keeper_net {
 	struct lastwords words;
 	int control;
 	struct loop_io control_io;
+	int ready;
+	struct loop_io ready_io;
 	bool trusted;
 	bool asked;
 	struct loop_timer late;
@@ -200,6 +206,9 @@ void keeper_init(struct keeper *k);
  */
 MUST_CHECK int keeper_start(struct keeper *k, struct err *e);
 
+/** keeper_not_started() - Answer those who have asked meanwhile */
+void keeper_not_started(struct keeper *k, const struct err *e);
+
 /** keeper_run() - Until the VM has ended and its record is final */
 MUST_CHECK int keeper_run(struct keeper *k);
 
@@ -247,8 +256,18 @@ struct cause monitor_verdict(struct keeper *k);
 
 void net_init(struct keeper_net *n);
 
-/** net_start() - Start the program that carries its frames, if it has one */
+/**
+ * net_start() - Start the program that carries its frames, if it has one
+ *
+ * It serves later: k->net.begun.
+ */
 MUST_CHECK int net_start(struct keeper *k, struct err *e);
+
+/** net_begun() - It serves, or there is none */
+void net_begun(struct keeper *k);
+
+/** net_not_begun() - It will never */
+void net_not_begun(struct keeper *k, const struct err *e);
 
 /** net_words() - For the monitor. Return: false if there is no network */
 bool net_words(const struct keeper *k, char words[KEEPER_NET_WORDS]);
@@ -268,20 +287,28 @@ int net_failed(struct keeper *k, int r, const char *what, struct err *e);
 /** net_end() - The monitor has gone, and the program goes. Takes none, too */
 void net_end(struct keeper *k);
 
+/* ---- netrun.c ---- */
+
+/** net_run() - Run the program that the plan names. Return: 0 or -errno */
+MUST_CHECK int net_run(struct keeper *k);
+
 /* ---- netctl.c ---- */
 
 /**
- * netctl_start() - Give hutch-net its policy, and wait until it has taken it
+ * netctl_start() - Give hutch-net its policy; it has begun once it has taken it
  *
- * Return: 0; -EINVAL with its sentence, or -errno
+ * Return: 0 or -errno
  */
 MUST_CHECK int netctl_start(struct keeper *k, struct err *e);
+
+/** netctl_drain() - Take in what it has said, now that it has ended */
+void netctl_drain(struct keeper *k);
 
 /**
  * netctl_ask() - Send it a request; serve_net() has the answer
  *
  * Return: 0; -EOPNOTSUPP: this network has no policy; -EPIPE: it has ended;
- *         -EBUSY: it is at another request
+ *         -EBUSY: it is at another request; -EAGAIN: it has not begun
  */
 MUST_CHECK int netctl_ask(struct keeper *k, const char *message, size_t len);
 

@@ -117,6 +117,8 @@ static int keep(struct keeper *k)
 	(void)close(take_fd(&k->fd[LAUNCH_FD_START]));
 	if (r == 0)
 		r = keeper_run(k);
+	else
+		keeper_not_started(k, &e);
 	keeper_done(k);
 	return r < 0;
 }

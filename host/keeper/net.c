@@ -9,15 +9,10 @@
  * same, and ends by itself; we see to that.
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/pidfd.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 
 #include "common/io.h"
@@ -26,164 +21,15 @@
 #include "host/lib/internal.h"
 
 #define TEXT_MAX 512
-#define GRACE_MS 500 /* for what ends at once to have ended */
-
-/* The program's descriptors; its stderr is a pipe to us. */
-#define LINK_FD    "3"
-#define CONTROL_FD 4
-
-/**
- * struct ends - What the program gets
- * @link:	Its end of the link
- * @err:	Its stderr
- * @control:	Of hutch-net; else -1
- */
-struct ends {
-	int link;
-	int err;
-	int control;
-};
+#define START_NS 30000000000ull /* for it to be ready to serve */
 
 void net_init(struct keeper_net *n)
 {
-	*n = (struct keeper_net){
-		.link = -1, .err = -1, .pidfd = -1, .control = -1
-	};
-}
-
-/* So that none has a number that another one shall get. */
-static int move_up(int *fd)
-{
-	int up = *fd < 0 ? -1 : fcntl(*fd, F_DUPFD_CLOEXEC, CONTROL_FD + 1);
-
-	if (*fd >= 0 && up < 0)
-		return -errno;
-	base_closep(fd);
-	*fd = up;
-	return 0;
-}
-
-static int make_ends(struct keeper_net *n, struct ends *ends)
-{
-	int p[2], r;
-
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, p) < 0)
-		return -errno;
-	n->link = p[0];
-	ends->link = p[1];
-	if (n->plan.mode == NETPLAN_POLICY) {
-		if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, p) <
-		    0)
-			return -errno;
-		n->control = p[0];
-		ends->control = p[1];
-	}
-	if (pipe2(p, O_CLOEXEC) < 0)
-		return -errno;
-	n->err = p[0];
-	ends->err = p[1];
-	r = move_up(&ends->link);
-	r = r < 0 ? r : move_up(&ends->err);
-	r = r < 0 ? r : move_up(&ends->control);
-	r = r < 0 ? r : io_set_nonblock(n->err, 1);
-	/* We read what it has said when it has ended: it must not wait for us. */
-	return r < 0 ? r : io_set_nonblock(ends->err, 1);
-}
-
-static int file_actions(posix_spawn_file_actions_t *fa, const struct ends *ends)
-{
-	int r = posix_spawn_file_actions_adddup2(fa, ends->err, 2);
-
-	r = r ? r
-	      : posix_spawn_file_actions_adddup2(fa, ends->link,
-						 LINK_FD[0] - '0');
-	if (r == 0 && ends->control >= 0)
-		r = posix_spawn_file_actions_adddup2(fa, ends->control,
-						     CONTROL_FD);
-	return -r;
-}
-
-static int spawn(char *const argv[], const struct ends *ends, pid_t *pid)
-{
-	posix_spawn_file_actions_t fa;
-	posix_spawnattr_t attr;
-	sigset_t none;
-	int r;
-
-	(void)sigemptyset(&none);
-	if (posix_spawn_file_actions_init(&fa) != 0)
-		return -ENOMEM;
-	if (posix_spawnattr_init(&attr) != 0) {
-		(void)posix_spawn_file_actions_destroy(&fa);
-		return -ENOMEM;
-	}
-	r = file_actions(&fa, ends);
-	if (r == 0)
-		r = -posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
-	if (r == 0)
-		r = -posix_spawnattr_setsigmask(&attr, &none);
-	if (r == 0)
-		/* Ours is minimal, and says whom to trust: see launch.c. */
-		r = -posix_spawn(pid, argv[0], &fa, &attr, argv, environ);
-	(void)posix_spawnattr_destroy(&attr);
-	(void)posix_spawn_file_actions_destroy(&fa);
-	return r;
-}
-
-/*
- * The guest has its addresses already; so passt hands out none.  Nothing of the
- * host listens for it, and the gateway's address is not the host.
- */
-static int start_passt(struct keeper *k, const struct ends *ends)
-{
-	static char words[][40] = {
-		"--foreground",
-		"--stderr",
-		"--quiet",
-		"--fd",
-		LINK_FD,
-		"--address",
-		NETPLAN_IPV4,
-		"--netmask",
-		"24",
-		"--address",
-		NETPLAN_IPV6,
-		"--gateway",
-		NETPLAN_GATEWAY4,
-		"--gateway",
-		NETPLAN_GATEWAY6,
-		"--mac-addr",
-		NETPLAN_GATEWAY_MAC,
-		"--dns-forward",
-		NETPLAN_GATEWAY4,
-		"--dns-forward",
-		NETPLAN_GATEWAY6,
-		"--no-map-gw",
-		"--no-dhcp",
-		"--no-dhcpv6",
-		"--no-ra",
-		"--tcp-ports",
-		"none",
-		"--udp-ports",
-		"none",
-	};
-	char *argv[ARRAY_LEN(words) + 2] = { NULL };
-	char path[PATH_MAX];
-
-	(void)snprintf(path, sizeof(path), "%s", k->path[LAUNCH_PATH_NET]);
-	argv[0] = path;
-	for (size_t i = 0; i < ARRAY_LEN(words); i++)
-		argv[i + 1] = words[i];
-	return spawn(argv, ends, &k->net.pid);
-}
-
-static int start_hutch_net(struct keeper *k, const struct ends *ends)
-{
-	char path[PATH_MAX];
-	char *argv[] = { path, NULL };
-
-	(void)snprintf(path, sizeof(path), "%s", k->path[LAUNCH_PATH_NET]);
-	return spawn(argv, ends, &k->net.pid);
+	*n = (struct keeper_net){ .link = -1,
+				  .err = -1,
+				  .pidfd = -1,
+				  .control = -1,
+				  .ready = -1 };
 }
 
 /* All that it has said, with its name in front or not. */
@@ -234,6 +80,62 @@ int net_failed(struct keeper *k, int r, const char *what, struct err *e)
 	return err_set(e, r, "network: %s%s%s", what, *line ? ": " : "", line);
 }
 
+/* ---- Until it serves ---- */
+
+void net_begun(struct keeper *k)
+{
+	loop_timer_cancel(&k->net.late);
+	k->net.begun = true;
+}
+
+void net_not_begun(struct keeper *k, const struct err *e)
+{
+	net_begun(k);
+	k->net.why = *e;
+}
+
+static const char *program_of(const struct keeper_net *n)
+{
+	return n->plan.mode == NETPLAN_PASST ? "passt" : "hutch-net";
+}
+
+static void on_start_late(struct loop_timer *t)
+{
+	struct keeper_net *n = container_of(t, struct keeper_net, late);
+	struct err e;
+
+	(void)err_set(&e, -ETIMEDOUT, "network: %s does not answer",
+		      program_of(n));
+	net_not_begun(container_of(n, struct keeper, net), &e);
+}
+
+/* Its process id, of which all that counts is that it is there. */
+static void on_ready(struct loop_io *io, uint32_t events)
+{
+	struct keeper_net *n = container_of(io, struct keeper_net, ready_io);
+	char pid[32];
+	ssize_t len = read(n->ready, pid, sizeof(pid));
+
+	(void)events;
+	if (len < 0 && errno == EINTR)
+		return;
+	loop_del(io);
+	/* Nothing: it ends, or will be too late. */
+	if (len > 0)
+		net_begun(container_of(n, struct keeper, net));
+}
+
+static void ended_at_start(struct keeper *k)
+{
+	char what[64];
+	struct err e;
+
+	(void)snprintf(what, sizeof(what), "%s ended before it had begun",
+		       program_of(&k->net));
+	(void)net_failed(k, -EIO, what, &e);
+	net_not_begun(k, &e);
+}
+
 static void on_end(struct loop_io *io, uint32_t events)
 {
 	struct keeper_net *n = container_of(io, struct keeper_net, io);
@@ -245,8 +147,13 @@ static void on_end(struct loop_io *io, uint32_t events)
 		return;
 	loop_del(io);
 	n->pid = 0;
+	/* Its last words may be in the same batch of events. */
+	netctl_drain(k);
+	if (!n->begun)
+		ended_at_start(k);
 	netctl_end(k);
-	tell_end(k, status);
+	if (n->why.code == 0)
+		tell_end(k, status);
 }
 
 static int watch(struct keeper *k)
@@ -258,44 +165,33 @@ static int watch(struct keeper *k)
 	if (n->pidfd < 0)
 		return -errno;
 	r = loop_add(&k->loop, &n->io, n->pidfd, EPOLLIN, on_end);
-	return r < 0 ? r
-		     : loop_add(&k->loop, &n->err_io, n->err, EPOLLIN, on_err);
-}
-
-/* What cannot do its work says so at once, as passt does without a route. */
-static int check_alive(struct keeper *k, struct err *e)
-{
-	siginfo_t si = { .si_pid = 0 };
-
-	if (deadline_poll(k->net.pidfd, POLLIN, deadline_in(GRACE_MS)) <= 0)
-		return 0;
-	if (waitid(P_PIDFD, (id_t)k->net.pidfd, &si, WEXITED | WNOWAIT) < 0)
-		return 0;
-	return net_failed(k, -EIO, "passt has ended", e);
+	if (r == 0)
+		r = loop_add(&k->loop, &n->err_io, n->err, EPOLLIN, on_err);
+	if (r == 0 && n->ready >= 0)
+		r = loop_add(&k->loop, &n->ready_io, n->ready, EPOLLIN,
+			     on_ready);
+	return r;
 }
 
 int net_start(struct keeper *k, struct err *e)
 {
-	struct ends ends = { -1, -1, -1 };
 	int r = netplan_read(*k->rec->net ? k->rec->net : NULL, &k->net.plan,
 			     e);
 
-	if (r < 0 || !netplan_private(&k->net.plan))
+	if (r < 0)
 		return r;
-	r = make_ends(&k->net, &ends);
-	if (r == 0)
-		r = k->net.plan.mode == NETPLAN_PASST
-			    ? start_passt(k, &ends)
-			    : start_hutch_net(k, &ends);
-	base_closep(&ends.link);
-	base_closep(&ends.err);
-	base_closep(&ends.control);
+	if (!netplan_private(&k->net.plan)) {
+		net_begun(k);
+		return 0;
+	}
+	r = net_run(k);
 	if (r == 0)
 		r = watch(k);
 	if (r < 0)
 		return err_set(e, r, "network: cannot run '%s': %s",
 			       k->path[LAUNCH_PATH_NET], strerror(-r));
-	return k->net.control < 0 ? check_alive(k, e) : netctl_start(k, e);
+	loop_timer_set(&k->loop, &k->net.late, START_NS, on_start_late);
+	return k->net.control < 0 ? 0 : netctl_start(k, e);
 }
 
 /* At a tap others may be at the same bridge: it is of the VM's id. */
@@ -351,6 +247,8 @@ void net_end(struct keeper *k)
 
 	loop_del(&n->io);
 	loop_del(&n->err_io);
+	loop_del(&n->ready_io);
+	loop_timer_cancel(&n->late);
 	netctl_end(k);
 	net_given(k);
 	if (n->pid > 0) {
@@ -359,5 +257,6 @@ void net_end(struct keeper *k)
 	}
 	base_closep(&n->pidfd);
 	base_closep(&n->err);
+	base_closep(&n->ready);
 	net_init(n);
 }

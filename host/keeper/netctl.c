@@ -8,7 +8,6 @@
  */
 #include <errno.h>
 #include <jansson.h>
-#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -21,9 +20,9 @@
 #include "host/lib/netpolicy.h"
 #include "host/lib/record.h"
 
-#define START_MS  30000 /* for it to take its first policy */
 #define ANSWER_NS 30000000000ull
 #define TEXT_MAX  512
+#define DRAIN_MAX 256 /* what one has left to say that has ended */
 
 /* Return: its length, 0 at the end, -errno. */
 static ssize_t receive(struct keeper *k, char **ret)
@@ -145,34 +144,83 @@ static void take_answer(struct keeper *k, const json_t *j, const char *text)
 		serve_net(k, 0, text);
 }
 
-static void on_control(struct loop_io *io, uint32_t events)
+/* ---- Its first answer ---- */
+
+/* The guest has to trust whoever speaks for hosts that are intercepted. */
+static int give_ca(struct keeper *k, const char *pem, struct err *e)
 {
-	struct keeper_net *n = container_of(io, struct keeper_net, control_io);
-	struct keeper *k = container_of(n, struct keeper, net);
+	int fd = bootmsg_add_ca(k->fd[LAUNCH_FD_BOOT], pem, e);
+
+	if (fd < 0)
+		return fd;
+	(void)close(k->fd[LAUNCH_FD_BOOT]);
+	k->fd[LAUNCH_FD_BOOT] = fd;
+	k->net.trusted = true;
+	return 0;
+}
+
+/* To the policy that it was started with. */
+static void take_first(struct keeper *k, const json_t *j)
+{
+	struct err e;
+	int r = 0;
+
+	if (*str(j, "error"))
+		r = err_set(&e, -EINVAL, "network: %s", str(j, "error"));
+	else if (!json_is_true(json_object_get(j, "ok")))
+		r = err_set(&e, -EBADMSG,
+			    "network: hutch-net answers nonsense");
+	else if (*str(j, "ca"))
+		r = give_ca(k, str(j, "ca"), &e);
+	if (r < 0) {
+		net_not_begun(k, &e);
+		return;
+	}
+	net_begun(k);
+}
+
+/* ---- What it says ---- */
+
+/* Return: whether there may be more. */
+static bool take_one(struct keeper *k)
+{
 	auto_free char *text = NULL;
 	ssize_t len = receive(k, &text);
 	auto_json json_t *j = NULL;
 
-	(void)events;
 	if (len == -EAGAIN || len == -EINTR || len == -ENOMEM)
-		return;
-	if (len == -EMSGSIZE) {
-		take_answer(k, NULL, "");
-		return;
-	}
-	if (len <= 0) {
+		return false;
+	if (len <= 0 && len != -EMSGSIZE) {
 		/* Its end, which is told where its death is seen. */
-		loop_del(io);
-		return;
+		loop_del(&k->net.control_io);
+		return false;
 	}
-	j = json_loadb(text, (size_t)len, 0, NULL);
+	j = len > 0 ? json_loadb(text, (size_t)len, 0, NULL) : NULL;
 	if (json_is_string(json_object_get(j, "event"))) {
 		/* It reads hostile bytes all day: of the VM it tells nothing. */
 		if (strncmp(str(j, "event"), "net-", 4) == 0)
 			tell(k, j);
+	} else if (!k->net.begun) {
+		take_first(k, j);
 	} else {
-		take_answer(k, j, text);
+		take_answer(k, j, text ? text : "");
 	}
+	return true;
+}
+
+static void on_control(struct loop_io *io, uint32_t events)
+{
+	struct keeper_net *n = container_of(io, struct keeper_net, control_io);
+
+	(void)events;
+	(void)take_one(container_of(n, struct keeper, net));
+}
+
+void netctl_drain(struct keeper *k)
+{
+	for (int i = 0; i < DRAIN_MAX && k->net.control >= 0; i++)
+		if (!take_one(k))
+			break;
 }
 
 /* ---- Requests ---- */
@@ -189,40 +237,6 @@ bool netctl_fits(const struct keeper *k, const char *policy)
 	return true;
 }
 
-/* The guest has to trust whoever speaks for hosts that are intercepted. */
-static int give_ca(struct keeper *k, const char *pem, struct err *e)
-{
-	int fd = bootmsg_add_ca(k->fd[LAUNCH_FD_BOOT], pem, e);
-
-	if (fd < 0)
-		return fd;
-	(void)close(k->fd[LAUNCH_FD_BOOT]);
-	k->fd[LAUNCH_FD_BOOT] = fd;
-	k->net.trusted = true;
-	return 0;
-}
-
-/* Return: 0; -EINVAL with its sentence; -ETIMEDOUT; -EPIPE */
-static int await_start(struct keeper *k, struct err *e)
-{
-	const uint64_t end = deadline_in(START_MS);
-	auto_free char *text = NULL;
-	auto_json json_t *j = NULL;
-	int r = deadline_poll(k->net.control, POLLIN, end);
-	ssize_t len = r > 0 ? receive(k, &text) : r;
-
-	if (r == 0)
-		return err_set(e, -ETIMEDOUT,
-			       "network: hutch-net does not answer");
-	if (len <= 0)
-		return net_failed(k, -EPIPE,
-				  "hutch-net ended before it had begun", e);
-	j = json_loadb(text, (size_t)len, 0, NULL);
-	if (*str(j, "error"))
-		return err_set(e, -EINVAL, "network: %s", str(j, "error"));
-	return *str(j, "ca") ? give_ca(k, str(j, "ca"), e) : 0;
-}
-
 int netctl_start(struct keeper *k, struct err *e)
 {
 	auto_free char *text = calloc(1, NETPOLICY_MAX);
@@ -232,17 +246,16 @@ int netctl_start(struct keeper *k, struct err *e)
 
 	if (k->fd[LAUNCH_FD_NET] >= 0)
 		(void)close(take_fd(&k->fd[LAUNCH_FD_NET]));
+	/* Of one that has ended already its end will tell. */
 	if (len >= 0 &&
-	    send(k->net.control, text, (size_t)len, MSG_NOSIGNAL) != len)
+	    send(k->net.control, text, (size_t)len, MSG_NOSIGNAL) != len &&
+	    errno != EPIPE)
 		len = -errno;
 	if (text)
 		explicit_bzero(text, NETPOLICY_MAX);
 	if (len < 0)
 		return err_set(e, (int)len, "network: hutch-net: %s",
 			       strerror((int)-len));
-	len = await_start(k, e);
-	if (len < 0)
-		return (int)len;
 	return loop_add(&k->loop, &k->net.control_io, k->net.control, EPOLLIN,
 			on_control);
 }
@@ -263,6 +276,8 @@ int netctl_ask(struct keeper *k, const char *message, size_t len)
 		return -EOPNOTSUPP;
 	if (n->control < 0 || !n->pid)
 		return -EPIPE;
+	if (!n->begun)
+		return -EAGAIN;
 	if (n->asked)
 		return -EBUSY;
 	if (send(n->control, message, len, MSG_NOSIGNAL | MSG_DONTWAIT) !=

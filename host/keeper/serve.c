@@ -101,9 +101,10 @@ static void refuse_net(struct client *c, int code)
 	answer_error(c, code,
 		     code == -EOPNOTSUPP
 			     ? "the network of this VM has no policy"
-		     : code == -EPIPE ? "the network has ended"
-		     : code == -EBUSY ? "the network is being asked by another"
-				      : "the network cannot be asked");
+		     : code == -EPIPE  ? "the network has ended"
+		     : code == -EBUSY  ? "the network is being asked by another"
+		     : code == -EAGAIN ? "the network has not begun yet"
+				       : "the network cannot be asked");
 }
 
 static void ask_net(struct client *c, const char *message, size_t len)

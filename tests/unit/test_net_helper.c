@@ -4,25 +4,35 @@
  * VM's frames, in place of which a script is started here
  */
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "tests/lib/check_main.h"
 #include "tests/lib/host_env.h"
 
-static void put_passt(struct host_env *v, const char *script)
+static void put_program(struct host_env *v, const char *name,
+			const char *script)
 {
 	char path[4200];
 	FILE *f;
 
-	(void)snprintf(path, sizeof(path), "%s/x/passt", v->dir);
+	(void)snprintf(path, sizeof(path), "%s/x/%s", v->dir, name);
+	/* It may be a link to a real one. */
+	(void)unlink(path);
 	f = fopen(path, "w");
 	ck_assert_ptr_nonnull(f);
 	(void)fprintf(f, "#!/bin/sh\ncd '%s'\n%s", v->dir, script);
 	ck_assert_int_eq(fclose(f), 0);
 	ck_assert_int_eq(chmod(path, 0755), 0);
+}
+
+static void put_passt(struct host_env *v, const char *script)
+{
+	put_program(v, "passt", script);
 }
 
 static struct hutch_vm *start(struct host_env *v, const char *net)
@@ -69,9 +79,9 @@ START_TEST(network_is_on_record_and_its_program_ends_with_the_vm)
 	int pid;
 
 	host_env_init(&v);
-	/* Its link is 3, and all else that it has is of no use. */
-	put_passt(&v, "echo $$ >pid.new; echo \"$*\" >words\n"
-		      "mv pid.new pid\nexec cat <&3\n");
+	/* Its link is 3; on 1 it says that it is ready, a while later. */
+	put_passt(&v, "echo $$ >pid.new; echo \"$*\" >words\nsleep 1\n"
+		      "mv pid.new pid\necho $$; exec cat <&3 >/dev/null\n");
 	hutch_vm_close(start(&v, "passt,mtu=1400"));
 	rec = host_inspect(&v);
 	ck_assert_str_eq(rec->net, "passt,mtu=1400");
@@ -97,8 +107,8 @@ START_TEST(end_of_the_program_is_an_event_and_the_vm_goes_on)
 	struct host_env v;
 
 	host_env_init(&v);
-	put_passt(&v,
-		  "cd /; sleep 2; echo first >&2; echo no route >&2; exit 3\n");
+	put_passt(&v, "cd /; echo $$; sleep 2; echo first >&2\n"
+		      "echo no route >&2; exit 3\n");
 	hutch_vm_close(start(&v, "passt"));
 	ck_assert_int_eq(
 		hutch_events_open(v.h, "web", HUTCH_EVENTS_FOLLOW, &ev, &v.e),
@@ -271,7 +281,11 @@ START_TEST(bad_networks_leave_nothing_behind)
 		       "network: rule 1: ");
 	put_passt(&v, "echo no route >&2; exit 1\n");
 	expect_refused(&v, "passt", NULL, -EIO,
-		       "network: passt has ended: no route");
+		       "network: passt ended before it had begun: no route");
+	put_program(&v, "hutch-net", "echo no memory >&2; exit 1\n");
+	expect_refused(&v, "internet", NULL, -EIO,
+		       "network: hutch-net ended before it had begun: no "
+		       "memory");
 	/* It is there, and cannot be run. */
 	put_passt(&v, "");
 	{
@@ -285,8 +299,120 @@ START_TEST(bad_networks_leave_nothing_behind)
 }
 END_TEST
 
+/* ---- While it has not begun ---- */
+
+/**
+ * struct starter - Who starts "web", at the same time as the test does else
+ * @r:		What has come of it
+ */
+struct starter {
+	struct host_env *v;
+	const char *net;
+	pthread_t thread;
+	int r;
+	struct hutch_err e;
+};
+
+static void *start_it(void *arg)
+{
+	struct starter *s = arg;
+	struct hutch_opts o = HUTCH_OPTS_INIT;
+	struct hutch_start_opts so = HUTCH_START_OPTS_INIT;
+	char state[4200], libexec[4200];
+	struct hutch *h;
+
+	(void)snprintf(state, sizeof(state), "%s/s", s->v->dir);
+	(void)snprintf(libexec, sizeof(libexec), "%s/x", s->v->dir);
+	o.state_dir = state;
+	o.libexec_dir = libexec;
+	s->r = hutch_open(&o, &h, &s->e);
+	if (s->r < 0)
+		return NULL;
+	so.name = "web";
+	so.net = s->net;
+	so.kernel = "/dev/null";
+	so.wait = HUTCH_WAIT_READY;
+	s->r = hutch_start(h, &so, NULL, &s->e);
+	hutch_close(h);
+	return NULL;
+}
+
+/* Returns when its program runs, which says so in the file "runs". */
+static void begin(struct starter *s)
+{
+	const struct timespec step = { .tv_nsec = 10000000 };
+	char path[4200];
+
+	ck_assert_int_eq(pthread_create(&s->thread, NULL, start_it, s), 0);
+	(void)snprintf(path, sizeof(path), "%s/runs", s->v->dir);
+	while (access(path, F_OK) < 0)
+		(void)nanosleep(&step, NULL);
+	ck_assert_int_eq(unlink(path), 0);
+}
+
+static void expect_end(struct starter *s, const char *sentence)
+{
+	struct hutch_record *rec = NULL;
+
+	ck_assert_int_eq(pthread_join(s->thread, NULL), 0);
+	ck_assert_int_eq(s->r, -EIO);
+	ck_assert_str_eq(s->e.msg, sentence);
+	/* And nothing of it is left. */
+	ck_assert_int_eq(hutch_inspect(s->v->h, "web", &rec, &s->e), -ENOENT);
+}
+
+START_TEST(others_are_served_while_the_network_has_not_begun)
+{
+	static const struct {
+		const char *program;
+		const char *net;
+	} t[] = { { "passt", "passt" }, { "hutch-net", "internet" } };
+	struct host_env v;
+
+	host_env_init(&v);
+	for (size_t i = 0; i < ARRAY_LEN(t); i++) {
+		struct starter s = { .v = &v, .net = t[i].net };
+		char *json = NULL;
+
+		put_program(&v, t[i].program, ">runs; exec sleep 1000\n");
+		begin(&s);
+		ck_assert_int_eq(hutch_wait(v.h, "web", HUTCH_WAIT_READY, 50,
+					    NULL, &v.e),
+				 -ETIMEDOUT);
+		ck_assert_int_lt(hutch_net_show(v.h, "web", &json, &v.e), 0);
+		ck_assert_msg(strstr(v.e.msg,
+				     i ? "has not begun yet" : "has no policy"),
+			      "%s", v.e.msg);
+		ck_assert_msg(hutch_stop(v.h, "web", 0, &v.e) == 0, "%s",
+			      v.e.msg);
+		expect_end(&s, "it was ended as it started: stop");
+	}
+	host_env_done(&v);
+}
+END_TEST
+
+START_TEST(hutch_net_that_never_answers_ends_the_start)
+{
+	struct host_env v;
+	struct starter s = { .v = &v, .net = "internet" };
+	int r;
+
+	host_env_init(&v);
+	put_program(&v, "hutch-net", ">runs; exec sleep 1000\n");
+	begin(&s);
+	r = hutch_wait(v.h, "web", HUTCH_WAIT_READY, HOST_LONG_MS, NULL, &v.e);
+	ck_assert_int_eq(r, -ESRCH);
+	ck_assert_str_eq(v.e.msg, "VM 'web' has ended: host-error(network: "
+				  "hutch-net does not answer)");
+	expect_end(&s, "network: hutch-net does not answer");
+	host_env_done(&v);
+}
+END_TEST
+
 CHECK_MAIN("net_helper", network_is_on_record_and_its_program_ends_with_the_vm,
 	   end_of_the_program_is_an_event_and_the_vm_goes_on,
 	   policy_is_shown_and_changed_while_the_vm_runs,
 	   network_without_a_policy_has_none_to_show,
-	   hutch_net_that_dies_is_no_network, bad_networks_leave_nothing_behind)
+	   hutch_net_that_dies_is_no_network, bad_networks_leave_nothing_behind,
+	   others_are_served_while_the_network_has_not_begun,
+	   hutch_net_that_never_answers_ends_the_start)
