@@ -117,9 +117,7 @@ static const struct verb verb_set_ = {
 
 static bool is_net(const struct hutch_vm_event *ev)
 {
-	/* Where some were too many, that is told. */
-	return strncmp(ev->kind, "net-", 4) == 0 ||
-	       !strcmp(ev->kind, "dropped");
+	return strncmp(ev->kind, "net-", 4) == 0;
 }
 
 static void put_line(const struct cli *c, const struct hutch_vm_event *ev)

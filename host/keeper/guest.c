@@ -137,7 +137,7 @@ static void note(struct keeper *k, const char *kind, const struct msg_event *m)
 		.tty = !!(m->flags & WIRE_PROC_PTY),
 	};
 
-	eventlog_put_guest(&k->eventlog, &ev);
+	keeper_tell_guest(k, &k->eventlog, &ev);
 }
 
 void guest_boot_failed(struct keeper *k, const char *text)

@@ -9,7 +9,8 @@
 #include "host/lib/record.h"
 #include "host/lib/vmdir.h"
 
-#define NS_PER_MS 1000000ull
+#define NS_PER_MS  1000000ull
+#define DROPPED_NS 1000000000ull /* until it is told how many there were */
 
 void keeper_init(struct keeper *k)
 {
@@ -30,7 +31,8 @@ void keeper_init(struct keeper *k)
 	list_init(&k->forwards);
 	list_init(&k->joined);
 	mainlog_init(&k->log, -1);
-	eventlog_init(&k->eventlog, -1);
+	eventlog_init(&k->eventlog, EVENTLOG_EVENTS, -1);
+	eventlog_init(&k->denied, EVENTLOG_DENIED, -1);
 }
 
 void keeper_done(struct keeper *k)
@@ -41,6 +43,7 @@ void keeper_done(struct keeper *k)
 	forwards_close(k);
 	mainlog_done(&k->log);
 	eventlog_done(&k->eventlog);
+	eventlog_done(&k->denied);
 	for (int i = 0; i < LAUNCH_N_FDS; i++)
 		if (k->fd[i] >= 0)
 			(void)close(take_fd(&k->fd[i]));
@@ -64,7 +67,7 @@ void keeper_done(struct keeper *k)
 static void note_losses(struct keeper *k)
 {
 	k->rec->log_lost = k->log.lost;
-	k->rec->events_lost = k->eventlog.lost;
+	k->rec->events_lost = k->eventlog.lost + k->denied.lost;
 }
 
 /* On a full disk the file stays behind; the end has room set aside. */
@@ -86,6 +89,31 @@ void keeper_tell(struct keeper *k, const char *kind)
 					   .kind = kind };
 
 	eventlog_put(&k->eventlog, &ev);
+}
+
+static void tell_dropped(struct keeper *k)
+{
+	const struct hutch_vm_event ev = { .time_ns = now_ns(),
+					   .vm = k->rec->name,
+					   .id = k->rec->id };
+
+	loop_timer_cancel(&k->dropped_timer);
+	eventlog_tell_dropped(&k->eventlog, &ev);
+	eventlog_tell_dropped(&k->denied, &ev);
+}
+
+static void on_dropped(struct loop_timer *t)
+{
+	tell_dropped(container_of(t, struct keeper, dropped_timer));
+}
+
+void keeper_tell_guest(struct keeper *k, struct eventlog *l,
+		       const struct hutch_vm_event *ev)
+{
+	eventlog_put_guest(l, ev);
+	if (l->dropped && !loop_timer_is_set(&k->dropped_timer))
+		loop_timer_set(&k->loop, &k->dropped_timer, DROPPED_NS,
+			       on_dropped);
 }
 
 /* The last one; with rm too, for those who have the file open. */
@@ -244,6 +272,7 @@ int keeper_run(struct keeper *k)
 	guest_drain(k);
 	net_end(k);
 	unwatch(k);
+	tell_dropped(k);
 	finish_record(k);
 	tell_end(k);
 	leave_folders(k);

@@ -135,6 +135,8 @@ struct keeper_net {
  * @joined:	Their connections, @n_joined, of which @n_joining wait for the
  *		guest's answer
  * @accept_timer: Set while nothing is accepted for want of descriptors
+ * @denied:	What the network has refused
+ * @dropped_timer: Set while one of the logs has some that were too many
  * @relay_buf:	Of all relays
  */
 struct keeper {
@@ -182,6 +184,8 @@ struct keeper {
 	struct keeper_net net;
 	struct mainlog log;
 	struct eventlog eventlog;
+	struct eventlog denied;
+	struct loop_timer dropped_timer;
 	struct list clients;
 	unsigned int n_clients;
 	unsigned int n_reserved;
@@ -235,6 +239,10 @@ void keeper_save(struct keeper *k);
 
 /** keeper_tell() - Write an event of the VM itself: "ready" and so on */
 void keeper_tell(struct keeper *k, const char *kind);
+
+/** keeper_tell_guest() - One that the guest, or its network, tells of */
+void keeper_tell_guest(struct keeper *k, struct eventlog *l,
+		       const struct hutch_vm_event *ev);
 
 /* ---- monitor.c ---- */
 

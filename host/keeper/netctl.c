@@ -85,7 +85,8 @@ static void tell(struct keeper *k, const json_t *j)
 					   .text = text };
 
 	denial_text(j, text);
-	eventlog_put_guest(&k->eventlog, &ev);
+	/* Whatever it tells: there may be a lot of it. */
+	keeper_tell_guest(k, &k->denied, &ev);
 }
 
 /* ---- Answers ---- */

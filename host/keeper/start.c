@@ -189,7 +189,8 @@ int keeper_start(struct keeper *k, struct err *e)
 	if (r < 0)
 		return r;
 	mainlog_init(&k->log, k->fd[LAUNCH_FD_STATE]);
-	eventlog_init(&k->eventlog, k->fd[LAUNCH_FD_STATE]);
+	eventlog_init(&k->eventlog, EVENTLOG_EVENTS, k->fd[LAUNCH_FD_STATE]);
+	eventlog_init(&k->denied, EVENTLOG_DENIED, k->fd[LAUNCH_FD_STATE]);
 	/* The monitor ends by itself when its lifeline does, with us. */
 	return start_all(k, e);
 }

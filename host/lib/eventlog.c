@@ -14,11 +14,15 @@
 
 #define NS_PER_S 1000000000ull
 
-void eventlog_init(struct eventlog *l, int dirfd)
+void eventlog_init(struct eventlog *l, enum eventlog_kind kind, int dirfd)
 {
-	*l = (struct eventlog){ .left = EVENTLOG_BURST };
-	capfile_init(&l->file, dirfd, VMDIR_EVENTS, VMDIR_EVENTS_OLD,
-		     EVENTLOG_FILE_MAX);
+	*l = (struct eventlog){ .kind = kind, .left = EVENTLOG_BURST };
+	if (kind == EVENTLOG_DENIED)
+		capfile_init(&l->file, dirfd, VMDIR_DENIED, VMDIR_DENIED_OLD,
+			     EVENTLOG_FILE_MAX);
+	else
+		capfile_init(&l->file, dirfd, VMDIR_EVENTS, VMDIR_EVENTS_OLD,
+			     EVENTLOG_FILE_MAX);
 }
 
 void eventlog_done(struct eventlog *l)
@@ -93,7 +97,9 @@ static int put_dropped(struct eventlog *l, const struct hutch_vm_event *ev,
 	const struct hutch_vm_event d = { .time_ns = ev->time_ns,
 					  .vm = ev->vm,
 					  .id = ev->id,
-					  .kind = "dropped",
+					  .kind = l->kind == EVENTLOG_DENIED
+							  ? "net-dropped"
+							  : "dropped",
 					  .text = text };
 	int r;
 
@@ -138,6 +144,13 @@ static bool take_token(struct eventlog *l)
 	return true;
 }
 
+static int put_too_many(struct eventlog *l, const struct hutch_vm_event *ev)
+{
+	return put_dropped(l, ev, &l->dropped,
+			   l->kind == EVENTLOG_DENIED ? "of the network"
+						      : "of the guest");
+}
+
 void eventlog_put_guest(struct eventlog *l, const struct hutch_vm_event *ev)
 {
 	if (!take_token(l)) {
@@ -145,12 +158,18 @@ void eventlog_put_guest(struct eventlog *l, const struct hutch_vm_event *ev)
 		return;
 	}
 	/* Said later, if it cannot be said now. */
-	if (l->dropped && put_dropped(l, ev, &l->dropped, "of the guest") < 0) {
+	if (l->dropped && put_too_many(l, ev) < 0) {
 		l->dropped++;
 		l->lost++;
 		return;
 	}
 	eventlog_put(l, ev);
+}
+
+void eventlog_tell_dropped(struct eventlog *l, const struct hutch_vm_event *ev)
+{
+	if (l->dropped && put_too_many(l, ev) < 0)
+		l->lost++;
 }
 
 /* ---- Reading ---- */

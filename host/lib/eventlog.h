@@ -4,7 +4,8 @@
  *
  * STATE/NAME/events.jsonl has a JSON object a line, see docs/json.md.  When the
  * file would pass EVENTLOG_FILE_MAX it becomes events.jsonl.1, replacing the
- * one before.  A line that is cut at the end of the file is not there.
+ * one before.  A line that is cut at the end of the file is not there.  What the
+ * network has denied is in denied.jsonl, of its own, and pushes nothing else out.
  *
  * What a guest has to tell is limited in its rate, so that a hostile one
  * cannot keep the host's disk busy, and how much was left out is told.
@@ -22,8 +23,15 @@
 #define EVENTLOG_BURST    1000u /* events of a guest in a row */
 #define EVENTLOG_RATE     20u   /* and a second, when those are used up */
 
+/** enum eventlog_kind - One of a VM's two logs */
+enum eventlog_kind {
+	EVENTLOG_EVENTS,
+	EVENTLOG_DENIED
+};
+
 /**
  * struct eventlog - The writer; one a VM, the keeper
+ * @kind:	What is in it
  * @file:	In STATE/NAME
  * @left:	Events that a guest may still tell
  * @at_ns:	When @left was that, by loop_now_ns()
@@ -32,6 +40,7 @@
  * @lost:	All of these, for the record
  */
 struct eventlog {
+	enum eventlog_kind kind;
 	struct capfile file;
 	unsigned int left;
 	uint64_t at_ns;
@@ -40,7 +49,7 @@ struct eventlog {
 	uint64_t lost;
 };
 
-void eventlog_init(struct eventlog *l, int dirfd);
+void eventlog_init(struct eventlog *l, enum eventlog_kind kind, int dirfd);
 void eventlog_done(struct eventlog *l);
 
 /**
@@ -54,6 +63,14 @@ void eventlog_put(struct eventlog *l, const struct hutch_vm_event *ev);
 
 /** eventlog_put_guest() - One that a guest tells: if it is not too many */
 void eventlog_put_guest(struct eventlog *l, const struct hutch_vm_event *ev);
+
+/**
+ * eventlog_tell_dropped() - Tell how many were too many, if there were any
+ * @ev:		When, and of which VM
+ *
+ * For when no other is told for a while, in front of which it would be.
+ */
+void eventlog_tell_dropped(struct eventlog *l, const struct hutch_vm_event *ev);
 
 /** struct eventlog_line - One that was read; @json is behind @ev's strings */
 struct eventlog_line {

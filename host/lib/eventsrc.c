@@ -23,7 +23,10 @@ void source_done(const struct hutch_events *ev, struct source *s)
 		(void)close(take_fd(&s->state_fd));
 	if (s->keeper_fd >= 0)
 		(void)close(take_fd(&s->keeper_fd));
-	tail_done(&s->tail);
+	for (size_t i = 0; i < SOURCE_FEEDS; i++) {
+		tail_done(&s->feed[i].tail);
+		eventlog_line_done(&s->feed[i].line);
+	}
 	eventlog_line_done(&s->line);
 	hutch_record_free(s->rec);
 	s->rec = NULL;
@@ -46,7 +49,8 @@ static struct source *source_new(const char *name)
 	s->state_fd = -1;
 	s->keeper_fd = -1;
 	s->wd = -1;
-	tail_init(&s->tail);
+	for (size_t i = 0; i < SOURCE_FEEDS; i++)
+		tail_init(&s->feed[i].tail);
 	return s;
 }
 
@@ -144,19 +148,23 @@ static int source_open(const struct hutch_events *ev, struct source *s)
 		if (s->wd < 0)
 			return s->wd;
 	}
-	return tail_open(&s->tail, s->state_fd, VMDIR_EVENTS, VMDIR_EVENTS_OLD,
-			 EVENTLOG_LINE_MAX);
+	r = tail_open(&s->feed[0].tail, s->state_fd, VMDIR_EVENTS,
+		      VMDIR_EVENTS_OLD, EVENTLOG_LINE_MAX);
+	return r < 0 ? r
+		     : tail_open(&s->feed[1].tail, s->state_fd, VMDIR_DENIED,
+				 VMDIR_DENIED_OLD, EVENTLOG_LINE_MAX);
 }
 
 /* One that is not followed, or has ended, needs no files any more. */
 static int settle(struct hutch_events *ev, struct source *s)
 {
-	int r;
+	int r = 0;
 
 	s->ended = source_ended(ev, s);
 	if (ev->following && !s->ended)
 		return 0;
-	r = tail_load(&s->tail);
+	for (size_t i = 0; r == 0 && i < SOURCE_FEEDS; i++)
+		r = tail_load(&s->feed[i].tail);
 	(void)close(take_fd(&s->state_fd));
 	if (s->keeper_fd >= 0)
 		(void)close(take_fd(&s->keeper_fd));
@@ -251,25 +259,59 @@ int source_find_new(struct hutch_events *ev)
 	return r < 0 ? r : n;
 }
 
-bool source_fill(struct source *s)
+static bool fill(struct source_feed *f)
 {
-	while (!s->waits) {
+	while (!f->waits) {
 		size_t len;
-		const char *p = tail_left(&s->tail, &len);
+		const char *p = tail_left(&f->tail, &len);
 		const char *nl = len ? memchr(p, '\n', len) : NULL;
 
 		if (nl) {
 			/* A line that is none is left out. */
-			s->waits = eventlog_parse(p, (size_t)(nl - p),
-						  &s->line) == 0;
-			tail_take(&s->tail, (size_t)(nl + 1 - p));
-		} else if (tail_more(&s->tail) <= 0) {
+			f->waits = eventlog_parse(p, (size_t)(nl - p),
+						  &f->line) == 0;
+			tail_take(&f->tail, (size_t)(nl + 1 - p));
+		} else if (tail_more(&f->tail) <= 0) {
 			return false;
 		}
 	}
-	if (strcmp(s->line.ev.kind, "stopped") == 0)
-		s->told = s->ended = true;
 	return true;
+}
+
+static bool is_last(const struct hutch_vm_event *ev)
+{
+	return strcmp(ev->kind, "stopped") == 0;
+}
+
+/* The one whose event is next, as they were written; NULL: none has one. */
+static struct source_feed *next_feed(struct source *s)
+{
+	struct source_feed *a = &s->feed[0], *b = &s->feed[1];
+	bool has_a = fill(a), has_b = fill(b);
+
+	/* What was written before what we have just read is there by now. */
+	has_a = has_a || (has_b && fill(a));
+	if (has_a && has_b)
+		return is_last(&a->line.ev) ||
+				       b->line.ev.time_ns < a->line.ev.time_ns
+			       ? b
+			       : a;
+	return has_a ? a : has_b ? b : NULL;
+}
+
+bool source_fill(struct source *s)
+{
+	struct source_feed *f = s->waits ? NULL : next_feed(s);
+
+	if (f) {
+		s->line = f->line;
+		f->line = (struct eventlog_line){ 0 };
+		f->waits = false;
+		s->waits = true;
+	}
+	if (s->waits && is_last(&s->line.ev))
+		s->told = s->ended = true;
+	return s->waits;
 }
 
 void source_make_up_end(struct source *s)

@@ -11,6 +11,19 @@
 #include "host/lib/hutch.h"
 #include "host/lib/tail.h"
 
+/* The files of one VM: its events, and what its network has denied. */
+#define SOURCE_FEEDS 2
+
+/**
+ * struct source_feed - One of them
+ * @waits:	@line is its next event
+ */
+struct source_feed {
+	struct tail tail;
+	bool waits;
+	struct eventlog_line line;
+};
+
 /**
  * struct source - One VM
  * @name:	It was found under
@@ -36,7 +49,7 @@ struct source {
 	bool ended;
 	bool told;
 	bool dead;
-	struct tail tail;
+	struct source_feed feed[SOURCE_FEEDS];
 	struct eventlog_line line;
 	struct hutch_record *rec;
 };

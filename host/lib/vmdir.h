@@ -3,7 +3,8 @@
  * host/lib/vmdir.h - the two folders of one VM, and its lock
  *
  * RUN/NAME holds lock, keeper.sock, vmm.sock, vsock.sock; STATE/NAME holds
- * record.json, console.log, main.log, events.jsonl, disk.  Whoever holds a flock() on RUN/NAME/lock
+ * record.json, console.log, main.log, events.jsonl, denied.jsonl,
+ * disk.  Whoever holds a flock() on RUN/NAME/lock
  * owns both: a client while it starts or removes the VM, the keeper as long as
  * it lives.  So a VM is alive exactly while its lock is held, and a record
  * that says it is alive under a free lock is of a VM nobody saw the end of.
@@ -30,6 +31,8 @@ struct hutch_record;
 #define VMDIR_MAIN_LOG_OLD "main.log.1"
 #define VMDIR_EVENTS       "events.jsonl"
 #define VMDIR_EVENTS_OLD   "events.jsonl.1"
+#define VMDIR_DENIED       "denied.jsonl"
+#define VMDIR_DENIED_OLD   "denied.jsonl.1"
 #define VMDIR_FILES_MAX    100000 /* removed at most, of one folder */
 
 /** struct vmdir - Open folders and the held lock; -1 for what is not there */

@@ -143,7 +143,7 @@ static int serve(struct program *p, const struct config *c, unsigned int fds,
 
 	if (r < 0)
 		return r;
-	denials_init(&p->denials, FD_CONTROL);
+	denials_init(&p->denials, &p->loop, FD_CONTROL);
 	relay_prepare(&p->relay, &p->net, &p->guard, &p->denials);
 	relay_resolvers(&p->relay, c->resolvers.v, c->resolvers.n);
 	p->control = (struct control){ .loop = &p->loop,
@@ -206,6 +206,7 @@ static void done(struct program *p)
 	intercepts_done(&p->intercepts);
 	relay_done(&p->relay);
 	net_close(&p->net);
+	denials_done(&p->denials);
 	hostaddr_close(&p->hostaddr);
 	guard_done(&p->guard);
 	loop_done(&p->loop);

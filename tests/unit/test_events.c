@@ -60,7 +60,7 @@ START_TEST(event_comes_back_as_it_was)
 
 	host_env_init(&v);
 	dirfd = host_env_dirfd(&v);
-	eventlog_init(&log, dirfd);
+	eventlog_init(&log, EVENTLOG_EVENTS, dirfd);
 	eventlog_put(&log, &a);
 	eventlog_done(&log);
 	text = read_file(dirfd, "events.jsonl");
@@ -120,7 +120,7 @@ START_TEST(file_turns_over_and_stays_under_its_cap)
 
 	host_env_init(&v);
 	dirfd = host_env_dirfd(&v);
-	eventlog_init(&log, dirfd);
+	eventlog_init(&log, EVENTLOG_EVENTS, dirfd);
 	memset(text, '\033', sizeof(text) - 1);
 	a.text = text;
 	for (int i = 0; i < 2000; i++)
@@ -150,7 +150,7 @@ START_TEST(file_that_cannot_turn_over_is_kept_and_that_is_said)
 	host_env_init(&v);
 	dirfd = host_env_dirfd(&v);
 	ck_assert_int_eq(mkdirat(dirfd, "events.jsonl.1", 0700), 0);
-	eventlog_init(&log, dirfd);
+	eventlog_init(&log, EVENTLOG_EVENTS, dirfd);
 	while (log.lost == 0)
 		eventlog_put(&log, &a);
 	full = host_size_of(dirfd, "events.jsonl");
@@ -181,7 +181,7 @@ START_TEST(guest_that_tells_too_much_is_cut_short_and_that_is_said)
 
 	host_env_init(&v);
 	dirfd = host_env_dirfd(&v);
-	eventlog_init(&log, dirfd);
+	eventlog_init(&log, EVENTLOG_EVENTS, dirfd);
 	for (unsigned int i = 0; i < EVENTLOG_BURST + 500; i++)
 		eventlog_put_guest(&log, &a);
 	ck_assert_uint_gt(log.dropped, 400);
@@ -400,6 +400,67 @@ START_TEST(events_of_all_vms_are_merged_by_time)
 }
 END_TEST
 
+/* Into the log of "web", from outside, as its keeper does. */
+static void put_denied(struct host_env *v, int n, int64_t from_ns)
+{
+	struct hutch_vm_event a = an_event();
+	char path[4200];
+	struct eventlog log;
+	int fd;
+
+	(void)snprintf(path, sizeof(path), "%s/s/state/web", v->dir);
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	ck_assert_int_ge(fd, 0);
+	eventlog_init(&log, EVENTLOG_DENIED, fd);
+	a.kind = "net-denied";
+	for (int i = 0; i < n; i++) {
+		a.time_ns = from_ns + i;
+		eventlog_put(&log, &a);
+	}
+	ck_assert_uint_eq(log.lost, 0);
+	eventlog_done(&log);
+	(void)close(fd);
+}
+
+START_TEST(denials_push_no_other_event_out_and_are_told_in_order)
+{
+	struct hutch_vm_event e;
+	struct hutch_events *ev;
+	int64_t ready, last = 0;
+	struct host_env v;
+	int n = 0;
+
+	host_up(&v);
+	ev = open_events(&v, "web", HUTCH_EVENTS_FOLLOW);
+	expect(&v, ev, "started", &e);
+	expect(&v, ev, "ready", &e);
+	ready = e.time_ns;
+	/* One that is followed, and so many that the first are gone. */
+	put_denied(&v, 1, ready + 1);
+	expect(&v, ev, "net-denied", &e);
+	hutch_events_close(ev);
+	put_denied(&v, 5000, ready + 2);
+	ck_assert_int_eq(hutch_stop(v.h, "web", 0, &v.e), 0);
+	/* Later than its end: by a clock that was put back. */
+	put_denied(&v, 1, ready + 3600000000000);
+	ev = open_events(&v, "web", 0);
+	expect(&v, ev, "started", &e);
+	expect(&v, ev, "ready", &e);
+	while (hutch_events_next(ev, &e, &v.e) > 0 &&
+	       strcmp(e.kind, "net-denied") == 0) {
+		ck_assert(e.time_ns > last);
+		last = e.time_ns;
+		n++;
+	}
+	ck_assert_int_gt(n, 500);
+	ck_assert_int_lt(n, 5000);
+	ck_assert_str_eq(e.kind, "stopped");
+	ck_assert_int_eq(hutch_events_next(ev, &e, &v.e), 0);
+	hutch_events_close(ev);
+	host_env_done(&v);
+}
+END_TEST
+
 START_TEST(events_of_nobody_are_an_error)
 {
 	struct hutch_events *ev;
@@ -456,8 +517,12 @@ START_TEST(events_of_a_flood_are_bounded)
 	hutch_exec_close(host_run(&v, 0, "event", "5", "0", "0", "0", "p9", "t",
 				  "5000"));
 	ev = open_events(&v, "web", HUTCH_EVENTS_FOLLOW);
-	while (hutch_events_wait(ev, &e, 500, &v.e) > 0)
+	/* And that is told, though nothing comes after it. */
+	do {
+		ck_assert_int_eq(hutch_events_wait(ev, &e, HOST_LONG_MS, &v.e),
+				 1);
 		n += strcmp(e.kind, "oom") == 0;
+	} while (strcmp(e.kind, "dropped") != 0);
 	ck_assert_int_le(n, (int)EVENTLOG_BURST + 100);
 	ck_assert_int_ge(n, 500);
 	hutch_events_close(ev);
@@ -510,6 +575,8 @@ CHECK_MAIN("events", event_comes_back_as_it_was, parse_refuses_what_is_no_event,
 	   events_of_an_rm_vm_end_with_its_end,
 	   events_of_a_lost_vm_end_with_lost,
 	   events_of_all_vms_tell_each_life_once,
-	   events_of_all_vms_are_merged_by_time, events_of_nobody_are_an_error,
-	   events_of_a_burst_are_all_told, events_of_a_flood_are_bounded,
+	   events_of_all_vms_are_merged_by_time,
+	   denials_push_no_other_event_out_and_are_told_in_order,
+	   events_of_nobody_are_an_error, events_of_a_burst_are_all_told,
+	   events_of_a_flood_are_bounded,
 	   events_that_cannot_be_written_are_counted_on_record)

@@ -169,50 +169,111 @@ static json_int_t count_of(int fd)
 	return n;
 }
 
+/** struct told - Denials, and who is told of them at @keeper */
+struct told {
+	struct loop loop;
+	struct denials d;
+	int own;
+	int keeper;
+};
+
+static void begin_telling(struct told *t)
+{
+	struct err e;
+	int sv[2];
+
+	memset(t, 0, sizeof(*t));
+	ck_assert_int_eq(loop_init(&t->loop, &e), 0);
+	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, sv), 0);
+	t->own = sv[0];
+	t->keeper = sv[1];
+	denials_init(&t->d, &t->loop, t->own);
+}
+
+static void end_telling(struct told *t)
+{
+	denials_done(&t->d);
+	loop_done(&t->loop);
+	(void)close(t->own);
+	(void)close(t->keeper);
+}
+
+/* Denials of names, @n of them, the first of "first.example". */
+static void deny(struct told *t, unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++)
+		denials_name(&t->d, i ? "a.example" : "first.example", -1,
+			     "so");
+}
+
 START_TEST(denials_are_told_and_then_counted)
 {
 	const struct attempt a = { .proto = NET_UDP, .port = 443 };
 	const struct verdict v = { .rule = 2, .why = "so" };
-	struct denials d;
-	int sv[2];
+	struct told t;
 	json_t *j;
 
-	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, sv), 0);
-	denials_init(&d, sv[0]);
-	denials_flow(&d, &a, &v);
-	j = event(sv[1]);
+	begin_telling(&t);
+	denials_flow(&t.d, &a, &v);
+	j = event(t.keeper);
 	ck_assert_str_eq(json_string_value(json_object_get(j, "proto")), "udp");
 	ck_assert_int_eq(json_integer_value(json_object_get(j, "rule")), 3);
 	ck_assert(json_is_null(json_object_get(j, "name")));
 	json_decref(j);
-	for (unsigned int i = 1; i < DENIALS_BURST + 7; i++)
-		denials_name(&d, "a.example", -1, "so");
+	deny(&t, DENIALS_BURST + 6);
 	for (unsigned int i = 1; i < DENIALS_BURST; i++)
-		ck_assert_int_eq(count_of(sv[1]), 1);
-	ck_assert_int_eq(count_of(sv[1]), 0);
+		ck_assert_int_eq(count_of(t.keeper), 1);
+	ck_assert_int_eq(count_of(t.keeper), 0);
 	/* A second later there is room for one, which has the rest. */
-	d.filled_ns -= DENIALS_EACH_NS;
-	denials_name(&d, "a.example", -1, "so");
-	ck_assert_int_eq(count_of(sv[1]), 8);
-	(void)close(sv[0]);
-	(void)close(sv[1]);
+	t.d.filled_ns -= DENIALS_EACH_NS;
+	deny(&t, 1);
+	ck_assert_int_eq(count_of(t.keeper), 8);
+	ck_assert(!loop_timer_is_set(&t.d.timer));
+	end_telling(&t);
+}
+END_TEST
+
+START_TEST(last_denials_before_a_silence_are_told)
+{
+	struct told t;
+	json_t *j;
+
+	begin_telling(&t);
+	deny(&t, DENIALS_BURST);
+	deny(&t, 7);
+	for (unsigned int i = 0; i < DENIALS_BURST; i++)
+		ck_assert_int_eq(count_of(t.keeper), 1);
+	ck_assert_int_eq(count_of(t.keeper), 0);
+	while (t.d.untold)
+		ck_assert_int_ge(loop_step(&t.loop, -1), 0);
+	j = event(t.keeper);
+	ck_assert_int_eq(json_integer_value(json_object_get(j, "count")), 7);
+	ck_assert_str_eq(json_string_value(json_object_get(j, "name")),
+			 "first.example");
+	json_decref(j);
+	ck_assert_int_eq(count_of(t.keeper), 0);
+	end_telling(&t);
 }
 END_TEST
 
 START_TEST(a_keeper_that_does_not_read_holds_up_nothing)
 {
-	struct denials d;
-	int sv[2];
+	json_int_t n = 0, one;
+	struct told t;
 
-	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, sv), 0);
-	denials_init(&d, sv[0]);
+	begin_telling(&t);
 	for (int i = 0; i < 5000; i++) {
-		d.left = 1;
-		denials_name(&d, "a.example", -1, "so");
+		t.d.left = 1;
+		deny(&t, 1);
 	}
-	ck_assert_uint_gt(d.untold, 0);
-	(void)close(sv[0]);
-	(void)close(sv[1]);
+	ck_assert_uint_gt(t.d.untold, 0);
+	while ((one = count_of(t.keeper)) > 0)
+		n += one;
+	/* It reads again: it gets what it had no room for. */
+	while (t.d.untold)
+		ck_assert_int_ge(loop_step(&t.loop, -1), 0);
+	ck_assert_int_eq(n + count_of(t.keeper), 5000);
+	end_telling(&t);
 }
 END_TEST
 
@@ -520,6 +581,7 @@ CHECK_MAIN("net_parts", the_first_message_is_read,
 	   a_message_that_is_too_long_gets_a_sentence, requests_are_read,
 	   requests_that_are_none_get_a_sentence,
 	   denials_are_told_and_then_counted,
+	   last_denials_before_a_silence_are_told,
 	   a_keeper_that_does_not_read_holds_up_nothing,
 	   an_answer_waits_for_room, what_is_shown_has_a_limit,
 	   what_is_forbidden_kills, what_is_allowed_with_other_arguments_kills,

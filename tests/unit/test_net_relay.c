@@ -64,7 +64,7 @@ static void set_up(void)
 	ck_assert_int_eq(guard_init(&guard, p), 0);
 	guard_local(&guard, &self);
 	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, control), 0);
-	denials_init(&denials, control[0]);
+	denials_init(&denials, &k.loop, control[0]);
 	relay_prepare(&relay, &k.net, &guard, &denials);
 	ck_assert_int_eq(
 		socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, sv), 0);
@@ -75,6 +75,7 @@ static void set_up(void)
 static void tear_down(void)
 {
 	relay_done(&relay);
+	denials_done(&denials);
 	lk_done(&k);
 	guard_done(&guard);
 	base_closep(&guest);
