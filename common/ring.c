@@ -7,6 +7,13 @@
 
 #define RING_MIN 4096u
 
+static void give_back(const struct ring *r)
+{
+	if (r->secret && r->buf)
+		explicit_bzero(r->buf, r->size);
+	free(r->buf);
+}
+
 static int ring_grow(struct ring *r, size_t need)
 {
 	size_t size = r->size ? r->size : MIN(RING_MIN, r->cap);
@@ -27,7 +34,7 @@ static int ring_grow(struct ring *r, size_t need)
 		memcpy(buf + at, iov[i].iov_base, iov[i].iov_len);
 		at += iov[i].iov_len;
 	}
-	free(r->buf);
+	give_back(r);
 	r->buf = buf;
 	r->size = size;
 	r->head = 0;
@@ -84,7 +91,7 @@ void ring_drop(struct ring *r, size_t len)
 
 void ring_done(struct ring *r)
 {
-	free(r->buf);
+	give_back(r);
 	r->buf = NULL;
 	r->size = 0;
 	r->head = 0;

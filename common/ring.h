@@ -8,6 +8,7 @@
 #ifndef HUTCH_COMMON_RING_H
 #define HUTCH_COMMON_RING_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/uio.h>
@@ -21,6 +22,7 @@
  * @cap:	May be allocated at most
  * @head:	Index in @buf of the oldest byte
  * @len:	Bytes held
+ * @secret:	Memory is overwritten before it is given back
  */
 struct ring {
 	uint8_t *buf;
@@ -28,6 +30,7 @@ struct ring {
 	size_t cap;
 	size_t head;
 	size_t len;
+	bool secret;
 };
 
 static inline size_t ring_room(const struct ring *r)

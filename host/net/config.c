@@ -6,10 +6,9 @@
 
 #include "host/net/config.h"
 
-/* There may be credentials in it. */
+/* There may be credentials in it: see wipe.h. */
 static inline void drop_json(json_t **j)
 {
-	policy_wipe(*j);
 	json_decref(*j);
 }
 #define auto_json AUTO(drop_json)

@@ -35,6 +35,7 @@
 #include "host/net/hostaddr.h"
 #include "host/net/jail.h"
 #include "host/net/relay.h"
+#include "host/net/wipe.h"
 
 #define FD_LINK    3
 #define FD_CONTROL 4
@@ -181,6 +182,7 @@ static int run(struct program *p, struct err *e)
 
 	if (close_range(FD_FIRST, ~0u, 0) < 0)
 		return err_set(e, -errno, "close_range: %s", strerror(errno));
+	wipe_libraries();
 	config_seed();
 	intercepts_init(&p->intercepts);
 	r = hostaddr_open(&p->hostaddr, e);

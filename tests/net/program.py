@@ -604,6 +604,31 @@ def interception_ends(k):
     assert k.run(talk, Internet.ADDR4, 443, hello("api.example.org")) == 0
 
 
+def places_of(pid, word):
+    """Where in a process's memory that word is."""
+    found = []
+    with open(f"/proc/{pid}/maps") as maps, \
+            open(f"/proc/{pid}/mem", "rb") as mem:
+        for line in maps:
+            at, how, *_ = line.split()
+            start, end = (int(x, 16) for x in at.split("-"))
+            # (What a sanitizer has set aside is larger, and empty.)
+            if not how.startswith("rw") or end - start > 256 << 20:
+                continue
+            mem.seek(start)
+            found += [line.split()[-1]] * mem.read(end - start).count(word)
+    return found
+
+
+def forgotten(k):
+    """Of a policy that is not there any more no credential is left."""
+    assert not (p := places_of(k.serve.pid, SECRET.encode())), p
+    # (It would have been found.)
+    k.ask({"policy": {"rules": [{"intercept": "web.example.org", "inject": [
+        {"set": {"X-Token": SECRET}}]}]}, "apply": "all"})
+    assert places_of(k.serve.pid, SECRET.encode())
+
+
 def silent_resolver(wire, net):
     """The first says nothing, the second is refused, the third knows."""
     k = Keeper(wire, net, {"rules": [{"allow": "api.example.org"}]},
@@ -668,6 +693,7 @@ def tests(tap, only, wire, net):
     run("a server that is somebody else", intercepted_wrong_server, k)
     run("HTTPS, many at once", intercepted_many, k)
     run("interception ends", interception_ends, k)
+    run("credentials are forgotten", forgotten, k)
     run("its end, with interception", k.end)
 
     run("resolvers that do not answer", silent_resolver, wire, net)

@@ -9,21 +9,15 @@
 
 void side_init(struct side *s, size_t in_max, size_t out_max)
 {
-	*s = (struct side){ .in.cap = in_max, .out.cap = out_max };
-}
-
-/* Headers with credentials went through it. */
-static void wipe(struct ring *r)
-{
-	if (r->buf)
-		explicit_bzero(r->buf, r->size);
-	ring_done(r);
+	/* Headers with credentials go through it. */
+	*s = (struct side){ .in = { .cap = in_max, .secret = true },
+			    .out = { .cap = out_max, .secret = true } };
 }
 
 void side_done(struct side *s)
 {
-	wipe(&s->in);
-	wipe(&s->out);
+	ring_done(&s->in);
+	ring_done(&s->out);
 	tls_free(s->tls);
 	s->tls = NULL;
 }

@@ -87,41 +87,11 @@ const char *policy_json_why(json_error_t *je)
 	return je->text;
 }
 
-void policy_wipe(struct json_t *j)
-{
-	const char *key;
-	json_t *v;
-	size_t i;
-
-	if (json_is_object(j)) {
-		json_object_foreach(j, key, v)
-		{
-			policy_wipe(v);
-		}
-	}
-	if (json_is_array(j)) {
-		json_array_foreach(j, i, v)
-		{
-			policy_wipe(v);
-		}
-	}
-	/* The bytes are the value's own, and so not const. */
-	if (json_is_string(j)) {
-		union {
-			const char *given;
-			char *own;
-		} s = { json_string_value(j) };
-
-		explicit_bzero(s.own, json_string_length(j));
-	}
-}
-
 int policy_parse(const char *json, size_t len, struct policy **ret,
 		 struct err *e)
 {
 	AUTO(drop) json_t *j = NULL;
 	json_error_t je;
-	int r;
 
 	if (len > POLICY_JSON_MAX)
 		return err_set(e, -E2BIG, "the policy has %zu bytes; %u can be",
@@ -131,9 +101,7 @@ int policy_parse(const char *json, size_t len, struct policy **ret,
 		return err_set(e, -EINVAL,
 			       "the policy is no JSON: line %d, column %d: %s",
 			       je.line, je.column, policy_json_why(&je));
-	r = policy_from_json(j, ret, e);
-	policy_wipe(j);
-	return r;
+	return policy_from_json(j, ret, e);
 }
 
 struct policy *policy_ref(struct policy *p)

@@ -60,18 +60,10 @@ MUST_CHECK int policy_parse(const char *json, size_t len, struct policy **ret,
 /**
  * policy_from_json() - The same, of a value that jansson has read already
  *
- * There may be credentials in @j: see policy_wipe().
+ * There may be credentials in @j: see host/net/wipe.h.
  */
 MUST_CHECK int policy_from_json(struct json_t *j, struct policy **ret,
 				struct err *e);
-
-/**
- * policy_wipe() - Overwrite all strings in a value of jansson's
- *
- * For what a policy was read from, before it is freed. Keys are left as they
- * are.
- */
-void policy_wipe(struct json_t *j);
 
 /**
  * policy_json_why() - What is wrong with a text that is no JSON, for a sentence
