@@ -2,6 +2,7 @@
 /* host/lib/netsecret.c - see netsecret.h */
 #include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +13,7 @@
 #define REFERENCE "${env:"
 #define DEPTH_MAX 16 /* of a policy; hutch-net looks at the rest of it */
 #define QUOTE_MAX 80
+#define KEY_MIN   20u /* characters of what may be a key */
 
 /**
  * struct text - A string that grows
@@ -145,9 +147,10 @@ static int expand_below(json_t *j, int depth, struct err *e)
 /* A name by which a header may well carry a credential. */
 static bool is_secret(const char *name)
 {
-	static const char *const in[] = { "auth", "cookie", "credential",
-					  "key",  "passw",  "secret",
-					  "token" };
+	static const char *const in[] = { "auth",       "bearer",    "cookie",
+					  "credential", "jwt",       "key",
+					  "passw",      "pwd",       "secret",
+					  "session",    "signature", "token" };
 
 	for (size_t i = 0; i < ARRAY_LEN(in); i++)
 		if (strcasestr(name, in[i]))
@@ -162,6 +165,55 @@ static bool has_reference(const char *s)
 	return ref && strchr(ref, '}');
 }
 
+/* "Bearer abc" and its like, with something behind it that is no reference. */
+static bool has_scheme(const char *s)
+{
+	static const char *const schemes[] = {
+		"Bearer", "Basic", "Digest", "Token", "ApiKey", "Negotiate"
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(schemes); i++) {
+		size_t len = strlen(schemes[i]);
+
+		if (strncasecmp(s, schemes[i], len) != 0 || s[len] != ' ')
+			continue;
+		s += len;
+		s += strspn(s, " ");
+		return *s && strncmp(s, REFERENCE, sizeof(REFERENCE) - 1) != 0;
+	}
+	return false;
+}
+
+/* So many in a row, with letters and digits among them, are no word. */
+static bool has_key(const char *s)
+{
+	static const char upper[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+	static const char lower[] = "abcdefghijklmnopqrstuvwxyz";
+	static const char digit[] = "0123456789";
+	char all[sizeof(upper) + sizeof(lower) + sizeof(digit) + 4];
+
+	(void)snprintf(all, sizeof(all), "%s%s%s_-+", upper, lower, digit);
+	while (*s) {
+		size_t n = strspn(s, all);
+
+		if (n >= KEY_MIN && strcspn(s, digit) < n &&
+		    MIN(strcspn(s, upper), strcspn(s, lower)) < n)
+			return true;
+		s += n;
+		if (strncmp(s, REFERENCE, sizeof(REFERENCE) - 1) == 0)
+			s += strcspn(s, "}");
+		s += *s != '\0';
+	}
+	return false;
+}
+
+/* Whether the record may have it as it was written. */
+static bool is_literal_secret(const char *name, const char *value)
+{
+	return (is_secret(name) && *value && !has_reference(value)) ||
+	       has_scheme(value) || has_key(value);
+}
+
 /* A credential as it is would be in the record, and so on the disk. */
 static int check_literals(json_t *headers, size_t rule, struct err *e)
 {
@@ -172,8 +224,7 @@ static int check_literals(json_t *headers, size_t rule, struct err *e)
 	json_object_foreach(headers, name, v)
 	{
 		value = json_string_value(v);
-		if (!value || !*value || has_reference(value) ||
-		    !is_secret(name))
+		if (!value || !is_literal_secret(name, value))
 			continue;
 		return err_set(
 			e, -EINVAL,
