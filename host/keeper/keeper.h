@@ -20,6 +20,7 @@
 #include "common/relay.h"
 #include "common/wire_proc.h"
 #include "host/keeper/lastwords.h"
+#include "host/keeper/resolv.h"
 #include "host/lib/conn.h"
 #include "host/lib/eventlog.h"
 #include "host/lib/hutch.h"
@@ -70,6 +71,13 @@ struct guest_conn {
 /* The value of hutch-vmm's --net. */
 #define KEEPER_NET_WORDS 160
 
+/** enum net_asker - Who has asked hutch-net for something */
+enum net_asker {
+	NET_ASKER_CLIENT, /* serve_net() has the answer */
+	NET_ASKER_KEEPER,
+	NET_N_ASKERS
+};
+
 /**
  * struct keeper_net - Of the VM's network; see net.c
  * @begun:	It serves, or is known not to: then @why says so
@@ -77,7 +85,10 @@ struct guest_conn {
  * @control:	Of hutch-net; -1: none
  * @ready:	Of passt: it says here when it serves; else -1
  * @trusted:	The guest was given its certificate
- * @asked:	It owes us an answer, until @late
+ * @asked:	Whom it owes an answer, in this order, until @late, as it does before
+ *		it has begun
+ * @resolv:	Of the host
+ * @stale:	It has not been told of the host's resolvers of now
  * @policy:	For the record, once it has answered "ok"; or NULL
  * @err:	What the program says, and @words the end of it
  * @pid:	Of the program; 0: there is none
@@ -98,7 +109,10 @@ struct keeper_net {
 	int ready;
 	struct loop_io ready_io;
 	bool trusted;
-	bool asked;
+	enum net_asker asked[NET_N_ASKERS];
+	unsigned int n_asked;
+	struct resolv resolv;
+	bool stale;
 	struct loop_timer late;
 	char *policy;
 };
@@ -313,18 +327,28 @@ MUST_CHECK int netctl_start(struct keeper *k, struct err *e);
 void netctl_drain(struct keeper *k);
 
 /**
- * netctl_ask() - Send it a request; serve_net() has the answer
+ * netctl_ask() - Send it a request
+ * @who:	May have one under way
  *
  * Return: 0; -EOPNOTSUPP: this network has no policy; -EPIPE: it has ended;
  *         -EBUSY: it is at another request; -EAGAIN: it has not begun
  */
-MUST_CHECK int netctl_ask(struct keeper *k, const char *message, size_t len);
+MUST_CHECK int netctl_ask(struct keeper *k, enum net_asker who,
+			  const char *message, size_t len);
 
 /** netctl_fits() - Whether the guest is ready for such a policy */
 bool netctl_fits(const struct keeper *k, const char *policy);
 
 /** netctl_end() - It has ended, or shall: who waits is told. Takes none, too */
 void netctl_end(struct keeper *k);
+
+/* ---- netresolv.c ---- */
+
+/** netresolv_start() - Watch the host's resolvers, and tell hutch-net of them */
+void netresolv_start(struct keeper *k);
+
+/** netresolv_tell() - If there is something to tell, and it can be told now */
+void netresolv_tell(struct keeper *k);
 
 /* ---- guest.c ---- */
 

@@ -29,7 +29,8 @@ void net_init(struct keeper_net *n)
 				  .err = -1,
 				  .pidfd = -1,
 				  .control = -1,
-				  .ready = -1 };
+				  .ready = -1,
+				  .resolv = RESOLV_INIT };
 }
 
 /* All that it has said, with its name in front or not. */

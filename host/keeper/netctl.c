@@ -122,15 +122,11 @@ static int keep_policy(struct keeper *k, const char *policy)
 		     : record_reserve(k->fd[LAUNCH_FD_STATE], k->rec, &ignored);
 }
 
-static void take_answer(struct keeper *k, const json_t *j, const char *text)
+static void serve_answer(struct keeper *k, const json_t *j, const char *text)
 {
 	const char *sentence = str(j, "error");
 	auto_free char *policy = take_ptr(&k->net.policy);
 
-	if (!k->net.asked)
-		return;
-	k->net.asked = false;
-	loop_timer_cancel(&k->net.late);
 	if (*sentence) {
 		serve_net(k, -EINVAL, sentence);
 		return;
@@ -143,6 +139,26 @@ static void take_answer(struct keeper *k, const json_t *j, const char *text)
 			  "record: the next start would have the old one");
 	else
 		serve_net(k, 0, text);
+}
+
+static void on_late(struct loop_timer *t);
+
+/* To the oldest question. */
+static void take_answer(struct keeper *k, const json_t *j, const char *text)
+{
+	struct keeper_net *n = &k->net;
+	const enum net_asker who = n->asked[0];
+
+	if (n->n_asked == 0)
+		return;
+	n->n_asked--;
+	memmove(n->asked, n->asked + 1, n->n_asked * sizeof(n->asked[0]));
+	loop_timer_cancel(&n->late);
+	if (n->n_asked)
+		loop_timer_set(&k->loop, &n->late, ANSWER_NS, on_late);
+	if (who == NET_ASKER_CLIENT)
+		serve_answer(k, j, text);
+	netresolv_tell(k);
 }
 
 /* ---- Its first answer ---- */
@@ -178,6 +194,7 @@ static void take_first(struct keeper *k, const json_t *j)
 		return;
 	}
 	net_begun(k);
+	netresolv_tell(k);
 }
 
 /* ---- What it says ---- */
@@ -257,6 +274,7 @@ int netctl_start(struct keeper *k, struct err *e)
 	if (len < 0)
 		return err_set(e, (int)len, "network: hutch-net: %s",
 			       strerror((int)-len));
+	netresolv_start(k);
 	return loop_add(&k->loop, &k->net.control_io, k->net.control, EPOLLIN,
 			on_control);
 }
@@ -269,7 +287,16 @@ static void on_late(struct loop_timer *t)
 	net_kill(container_of(n, struct keeper, net));
 }
 
-int netctl_ask(struct keeper *k, const char *message, size_t len)
+static bool has_asked(const struct keeper_net *n, enum net_asker who)
+{
+	for (unsigned int i = 0; i < n->n_asked; i++)
+		if (n->asked[i] == who)
+			return true;
+	return false;
+}
+
+int netctl_ask(struct keeper *k, enum net_asker who, const char *message,
+	       size_t len)
 {
 	struct keeper_net *n = &k->net;
 
@@ -279,12 +306,12 @@ int netctl_ask(struct keeper *k, const char *message, size_t len)
 		return -EPIPE;
 	if (!n->begun)
 		return -EAGAIN;
-	if (n->asked)
+	if (has_asked(n, who))
 		return -EBUSY;
 	if (send(n->control, message, len, MSG_NOSIGNAL | MSG_DONTWAIT) !=
 	    (ssize_t)len)
 		return errno == EAGAIN ? -EBUSY : -EPIPE;
-	n->asked = true;
+	n->asked[n->n_asked++] = who;
 	loop_timer_set(&k->loop, &n->late, ANSWER_NS, on_late);
 	return 0;
 }
@@ -297,9 +324,9 @@ void netctl_end(struct keeper *k)
 	loop_timer_cancel(&n->late);
 	base_closep(&n->control);
 	n->control = -1;
+	resolv_close(&n->resolv);
 	drop_policy(n);
-	if (n->asked) {
-		n->asked = false;
+	if (has_asked(n, NET_ASKER_CLIENT))
 		serve_net(k, -EPIPE, "the network has ended");
-	}
+	n->n_asked = 0;
 }

@@ -109,7 +109,7 @@ static void refuse_net(struct client *c, int code)
 
 static void ask_net(struct client *c, const char *message, size_t len)
 {
-	int r = netctl_ask(c->k, message, len);
+	int r = netctl_ask(c->k, NET_ASKER_CLIENT, message, len);
 
 	if (r < 0)
 		refuse_net(c, r);

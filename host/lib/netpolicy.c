@@ -11,8 +11,7 @@
 #include "host/lib/netpolicy.h"
 #include "host/lib/netsecret.h"
 
-#define RESOLV_CONF "/etc/resolv.conf"
-#define RESOLV_MAX  65536
+#define RESOLV_MAX 65536
 
 /* ---- JSON ---- */
 
@@ -88,7 +87,8 @@ static json_t *host_resolvers(void)
 {
 	char list[NETPOLICY_RESOLVERS][64];
 	auto_free char *text = calloc(1, RESOLV_MAX + 1);
-	auto_fd int fd = open(RESOLV_CONF, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	auto_fd int fd =
+		open(NETPOLICY_RESOLV_CONF, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	json_t *j = json_array();
 	ssize_t len = -1;
 	int n;
@@ -163,6 +163,13 @@ int netpolicy_change(const char *policy, int all, char **ret, struct err *e)
 	return dump(json_pack("{s:o,s:o,s:s}", "policy", p, "resolvers",
 			      host_resolvers(), "apply", all ? "all" : "new"),
 		    ret, e);
+}
+
+char *netpolicy_resolvers_now(void)
+{
+	auto_json json_t *j = json_pack("{s:o}", "resolvers", host_resolvers());
+
+	return j ? json_dumps(j, JSON_COMPACT) : NULL;
 }
 
 void netpolicy_free(char *message)

@@ -18,6 +18,9 @@
 #define NETPOLICY_ANSWER_MAX (1u << 18) /* and of what it says itself */
 #define NETPOLICY_RESOLVERS  3          /* as many as the C library uses */
 
+/* Where the host asks for names. */
+#define NETPOLICY_RESOLV_CONF "/etc/resolv.conf"
+
 /* What "internet" stands for. */
 #define NETPOLICY_INTERNET "{\"rules\":[{\"allow\":\"internet\"}]}"
 
@@ -40,6 +43,13 @@ MUST_CHECK int netpolicy_message(const char *policy, unsigned int mtu,
  */
 MUST_CHECK int netpolicy_change(const char *policy, int all, char **ret,
 				struct err *e);
+
+/**
+ * netpolicy_resolvers_now() - The message that tells of the host's resolvers
+ *
+ * Return: for free(); NULL: no memory
+ */
+char *netpolicy_resolvers_now(void);
 
 /** netpolicy_free() - Overwrites it first. NULL is fine */
 void netpolicy_free(char *message);

@@ -140,13 +140,17 @@ int config_request(const char *text, size_t len, struct config_request *ret,
 		*ret = q;
 		return 0;
 	}
-	apply = json_string_value(json_object_get(doc, "apply"));
-	if (!apply || (strcmp(apply, "new") != 0 && strcmp(apply, "all") != 0))
-		return err_set(e, -EINVAL, "'apply' is \"new\" or \"all\"");
 	resolvers = json_object_get(doc, "resolvers");
 	q.has_resolvers = resolvers;
 	r = resolvers ? read_resolvers(resolvers, &q.resolvers, e) : 0;
-	r = r < 0 ? r : read_policy(doc, &q.policy, e);
+	if (r == 0 && resolvers && json_object_size(doc) == 1)
+		*ret = q;
+	if (r < 0 || (resolvers && json_object_size(doc) == 1))
+		return r;
+	apply = json_string_value(json_object_get(doc, "apply"));
+	if (!apply || (strcmp(apply, "new") != 0 && strcmp(apply, "all") != 0))
+		return err_set(e, -EINVAL, "'apply' is \"new\" or \"all\"");
+	r = read_policy(doc, &q.policy, e);
 	if (r < 0)
 		return r;
 	q.all = strcmp(apply, "all") == 0;

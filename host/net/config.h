@@ -45,7 +45,8 @@ MUST_CHECK int config_first(const char *text, size_t len, struct config *ret,
 
 /**
  * struct config_request - A later message
- * @policy:	One reference; NULL: it is {"show": true}
+ * @policy:	One reference; NULL: it stays. Without resolvers either it is
+ *		{"show": true}
  * @all:	It is for the flows that there are as well
  * @has_resolvers: @resolvers are to be asked from now on
  */
@@ -59,7 +60,7 @@ struct config_request {
 /**
  * config_request() - {"policy": {...}, "apply": "new"|"all"}, {"show": true}
  *
- * With a policy "resolvers" may be there too.
+ * With a policy "resolvers" may be there too, or alone.
  */
 MUST_CHECK int config_request(const char *text, size_t len,
 			      struct config_request *ret, struct err *e);

@@ -206,8 +206,13 @@ static int obey(struct control *c, const char *text, size_t len, struct err *e)
 
 	if (r < 0)
 		return r;
-	if (!q.policy) {
+	if (!q.policy && !q.has_resolvers) {
 		show(c);
+		return 0;
+	}
+	if (!q.policy) {
+		relay_resolvers(c->relay, q.resolvers.v, q.resolvers.n);
+		reply(c, json_pack("{s:b}", "ok", 1));
 		return 0;
 	}
 	r = intercepts_prepare(c->intercepts, q.policy, &ca, e);

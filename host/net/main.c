@@ -12,6 +12,7 @@
  *	keeper:	{"policy": {...}, "resolvers": ["192.0.2.1"], "mtu": 65520}
  *		first, once; the guest has no network before
  *	keeper:	{"policy": {...}, "apply": "new"|"all"}	any time
+ *	keeper:	{"resolvers": ["192.0.2.1"]}		any time
  *	keeper:	{"show": true}				any time
  *	answer:	{"ok": true, "ca": "PEM" if a rule intercepts, ...} or {"error": "sentence"}, one for each, in
  *		order; after an error to the first message hutch-net ends

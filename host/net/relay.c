@@ -24,8 +24,11 @@ void relay_prepare(struct relay *r, struct net *n, struct guard *g,
 void relay_resolvers(struct relay *r, const struct net_addr *a, unsigned int n)
 {
 	bug_on(n > DNS_RESOLVERS_MAX);
+	if (n == r->n_resolvers && memcmp(r->resolver, a, n * sizeof(*a)) == 0)
+		return;
 	memcpy(r->resolver, a, n * sizeof(*a));
 	r->n_resolvers = n;
+	r->first = 0;
 }
 
 static struct relay_ask *ask_of(struct list *p)
@@ -159,6 +162,8 @@ static void reply(struct relay_ask *a, const void *msg, size_t len)
 	struct dns_out out = answer_out(r, a->q.tcp);
 	enum dns_act act = dns_reply(&env, &a->q, msg, len, &out);
 
+	if (act == DNS_ANSWER && r->n_resolvers)
+		r->first = (a->first + a->try) % r->n_resolvers;
 	if (act == DNS_ANSWER)
 		finish(a, &out);
 	/* By TCP nobody else can have sent it: there is nothing to wait for. */
@@ -250,7 +255,9 @@ static void ask(struct relay_ask *a)
 			       .cap = DNS_ASK_MAX };
 
 	for (; a->try < r->n_resolvers * DNS_ROUNDS; a->try++) {
-		if (ask_one(a, &r->resolver[a->try % r->n_resolvers]) == 0)
+		const unsigned int who = (a->first + a->try) % r->n_resolvers;
+
+		if (ask_one(a, &r->resolver[who]) == 0)
 			return;
 		stop_asking(a);
 		random_bytes(rnd);
@@ -312,6 +319,7 @@ static void question(struct relay *r, const struct flow_key *key,
 	a = act == DNS_ASK ? new_ask(r) : NULL;
 	if (a) {
 		a->q = q;
+		a->first = r->first;
 		a->stream = s;
 		if (key)
 			a->key = *key;

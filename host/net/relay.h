@@ -4,7 +4,8 @@
  *
  * What is asked and answered is policy/dns.h's business; here are those who are
  * asked: a socket with a port of its own for each try, the next resolver when one
- * is silent for DNS_WAIT_NS, DNS_ROUNDS times round. A guest that asks by TCP has
+ * is silent for DNS_WAIT_NS, DNS_ROUNDS times round, from the one on that answered
+ * last. A guest that asks by TCP has
  * a stream of its own (relay_stream.c), on which one question at a time is
  * answered.
  */
@@ -18,12 +19,16 @@
 
 struct relay_stream;
 
-/** struct relay - The guest's resolver; fields are its own */
+/**
+ * struct relay - The guest's resolver; fields are its own
+ * @first:	Of the resolvers: who is asked first, as it answered last
+ */
 struct relay {
 	struct net *net;
 	struct guard *guard;
 	struct denials *denials;
 	unsigned int n_resolvers;
+	unsigned int first;
 	struct net_addr resolver[DNS_RESOLVERS_MAX];
 	struct list asks; /* oldest first */
 	unsigned int n_asks;
@@ -36,6 +41,7 @@ struct relay {
  * struct relay_ask - A question under way
  * @key:	Of the guest's datagram
  * @stream:	Or the guest's stream; then @key is nothing
+ * @first:	Who was asked first
  * @try:	How often somebody was asked before
  * @out:	@out_len bytes for the resolver, with a length if by TCP
  * @in:		By TCP: @in_len bytes that came
@@ -50,6 +56,7 @@ struct relay_ask {
 	struct dns_query q;
 	struct flow_key key;
 	struct relay_stream *stream;
+	unsigned int first;
 	unsigned int try;
 	size_t out_len;
 	uint8_t out[sizeof(be16) + DNS_ASK_MAX];

@@ -109,10 +109,14 @@ START_TEST(requests_are_read)
 				  "\"all\"}";
 	static const char other[] = "{\"policy\":{\"rules\":[]},\"apply\":"
 				    "\"new\",\"resolvers\":[\"192.0.2.1\"]}";
+	static const char alone[] = "{\"resolvers\":[\"192.0.2.1\"]}";
 	struct config_request q;
 
 	ck_assert_int_eq(config_request(show, strlen(show), &q, NULL), 0);
-	ck_assert_ptr_null(q.policy);
+	ck_assert(!q.policy && !q.has_resolvers);
+	ck_assert_int_eq(config_request(alone, strlen(alone), &q, NULL), 0);
+	ck_assert(!q.policy && q.has_resolvers);
+	ck_assert_uint_eq(q.resolvers.n, 1);
 	ck_assert_int_eq(config_request(all, strlen(all), &q, NULL), 0);
 	ck_assert(q.all && !q.has_resolvers);
 	policy_unref(q.policy);
@@ -133,6 +137,8 @@ START_TEST(requests_that_are_none_get_a_sentence)
 		"{\"policy\":{\"rules\":[]}}",
 		"{\"policy\":{\"rules\":[]},\"apply\":\"some\"}",
 		"{\"apply\":\"all\"}",
+		"{\"apply\":\"all\",\"resolvers\":[]}",
+		"{\"resolvers\":[\"a\"]}",
 		"{\"show\":true,\"resolvers\":[]}",
 		"{\"policy\":{\"rules\":[]},\"apply\":\"all\",\"resolvers\":1}",
 		"{\"policy\":[],\"apply\":\"all\"}",

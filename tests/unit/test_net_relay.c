@@ -38,18 +38,24 @@ static void own_network(void)
 	ck_assert_int_eq(ioctl(fd, SIOCSIFFLAGS, &lo), 0);
 }
 
-static int resolver(int type)
+/* At 127.0.0.@last. */
+static int resolver_at(unsigned int last, int type)
 {
 	const struct sockaddr_in in = { .sin_family = AF_INET,
 					.sin_port = htons(NET_DNS_PORT),
-					.sin_addr.s_addr =
-						htonl(INADDR_LOOPBACK) };
+					.sin_addr.s_addr = htonl(
+						INADDR_LOOPBACK - 1 + last) };
 	int fd = socket(AF_INET, type | SOCK_CLOEXEC, 0);
 
 	ck_assert_int_eq(bind(fd, (const struct sockaddr *)&in, sizeof(in)), 0);
 	if (type == SOCK_STREAM)
 		ck_assert_int_eq(listen(fd, 200), 0);
 	return fd;
+}
+
+static int resolver(int type)
+{
+	return resolver_at(1, type);
 }
 
 static void set_up(void)
@@ -199,7 +205,67 @@ START_TEST(the_oldest_question_goes_and_the_new_one_is_asked)
 }
 END_TEST
 
+/* Return: whether there was a question; it is answered: no such name. */
+static bool answer_one(int fd)
+{
+	struct sockaddr_in from;
+	socklen_t len = sizeof(from);
+	uint8_t buf[600];
+	ssize_t n = recvfrom(fd, buf, sizeof(buf), MSG_DONTWAIT,
+			     (struct sockaddr *)&from, &len);
+
+	if (n < 0)
+		return false;
+	buf[2] |= 0x80;
+	buf[3] = 3;
+	ck_assert_int_eq(sendto(fd, buf, (size_t)n, 0,
+				(const struct sockaddr *)&from, len),
+			 n);
+	return true;
+}
+
+static void let_answer(int fd)
+{
+	while (relay.n_asks) {
+		steps(1);
+		(void)answer_one(fd);
+	}
+}
+
+START_TEST(who_has_answered_last_is_asked_first)
+{
+	/* Nobody is there, or serves there. */
+	struct net_addr list[3] = { loopback, loopback, loopback };
+	auto_fd int second = -1, third = -1;
+
+	own_network();
+	list[1].b[15] = 2;
+	list[2].b[15] = 3;
+	second = resolver_at(2, SOCK_DGRAM);
+	set_up();
+	relay_resolvers(&relay, list, 3);
+	ask_by_datagram();
+	let_answer(second);
+	ck_assert_uint_eq(relay.first, 1);
+	/* The same ones again are no news. */
+	relay_resolvers(&relay, list, 3);
+	ask_by_datagram();
+	ck_assert(answer_one(second));
+	let_answer(second);
+	/* It has gone: the next one is asked, and so on round. */
+	base_closep(&second);
+	third = resolver_at(3, SOCK_DGRAM);
+	ask_by_datagram();
+	let_answer(third);
+	ck_assert_uint_eq(relay.first, 2);
+	relay_resolvers(&relay, list, 2);
+	ck_assert_uint_eq(relay.first, 0);
+	tear_down();
+}
+END_TEST
+
 CHECK_MAIN("net_relay", an_answer_that_nobody_takes_ends_its_question_once,
 	   a_guest_that_reads_no_answer_loses_its_stream,
 	   the_end_of_a_stream_ends_its_questions,
-	   the_oldest_question_goes_and_the_new_one_is_asked)
+	   the_oldest_question_goes_and_the_new_one_is_asked,
+	   who_has_answered_last_is_asked_first)
