@@ -190,12 +190,28 @@ static json_t *counters(const struct net *n)
 	return obj;
 }
 
+/* Who is asked for names, the one first that answered last. */
+static json_t *resolvers(const struct relay *r)
+{
+	json_t *list = json_array();
+	char text[ADDR_TEXT_MAX];
+
+	for (unsigned int i = 0; i < r->n_resolvers; i++) {
+		const unsigned int who = (r->first + i) % r->n_resolvers;
+
+		(void)json_array_append_new(
+			list, json_string(addr_text(&r->resolver[who], text)));
+	}
+	return list;
+}
+
 static void show(struct control *c)
 {
-	reply(c, json_pack("{s:b, s:o, s:o, s:o}", "ok", 1, "rules",
+	reply(c, json_pack("{s:b, s:o, s:o, s:o, s:o, s:s?}", "ok", 1, "rules",
 			   tally_json(c->guard->tally, c->guard->policy),
 			   "counters", counters(c->net), "flows",
-			   some_flows(c->net)));
+			   some_flows(c->net), "resolvers", resolvers(c->relay),
+			   "ca_sha256", intercepts_fingerprint(c->intercepts)));
 }
 
 static int obey(struct control *c, const char *text, size_t len, struct err *e)

@@ -93,6 +93,11 @@ int intercepts_prepare(struct intercepts *i, const struct policy *p,
 	return 0;
 }
 
+const char *intercepts_fingerprint(const struct intercepts *i)
+{
+	return i->ca ? ca_sha256(i->ca) : NULL;
+}
+
 /* (They end when this has returned, if they do: the list stays as it is.) */
 void intercepts_retire(struct intercepts *i)
 {

@@ -51,6 +51,9 @@ void intercepts_done(struct intercepts *i);
 MUST_CHECK int intercepts_prepare(struct intercepts *i, const struct policy *p,
 				  const char **ret_ca, struct err *e);
 
+/** intercepts_fingerprint() - See ca_sha256(); NULL: there is no CA yet */
+const char *intercepts_fingerprint(const struct intercepts *i);
+
 /** intercepts_retire() - There is another policy: see icpt_retire() */
 void intercepts_retire(struct intercepts *i);
 

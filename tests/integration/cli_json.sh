@@ -22,7 +22,9 @@ test_examples_have_their_shape() {
 test_commands_of_the_document() {
 	local shape command n=0
 
-	start web
+	start web --net internet
+	# Of which there is something to tell.
+	expect 1 hutch exec web -- wget -q -T 20 -O - http://10.0.0.1/
 	expect 0 hutch start --json job -- sh -c 'echo hello; exit 7'
 	shape record
 	retry 60 has job state stopped

@@ -19,6 +19,7 @@
 #include "host/net/control.h"
 #include "host/net/denials.h"
 #include "host/net/jail.h"
+#include "host/net/relay.h"
 #include "tests/lib/check_main.h"
 #include "tests/lib/link_kit.h"
 
@@ -290,6 +291,7 @@ struct answering {
 	struct link_kit k;
 	struct guard guard;
 	struct intercepts intercepts;
+	struct relay relay;
 	struct control control;
 	int keeper;
 };
@@ -311,6 +313,7 @@ static void begin_answering(struct answering *a, const char *policy)
 				       .net = &a->k.net,
 				       .guard = &a->guard,
 				       .intercepts = &a->intercepts,
+				       .relay = &a->relay,
 				       .fd = sv[0] };
 	ck_assert_int_eq(control_watch(&a->control), 0);
 }
@@ -354,6 +357,35 @@ START_TEST(an_answer_waits_for_room)
 	n = recv(a.keeper, buf, sizeof(buf), 0);
 	ck_assert_int_gt(n, 10);
 	ck_assert_mem_eq(buf, "{\"error\":", 9);
+	end_answering(&a);
+}
+END_TEST
+
+START_TEST(resolvers_are_changed_and_shown)
+{
+	struct answering a;
+	char got[4096];
+	json_t *doc, *list;
+	ssize_t n;
+
+	begin_answering(&a, "{\"rules\":[]}");
+	request(&a, "{\"resolvers\":[\"192.0.2.1\",\"2001:db8::1\"]}");
+	n = recv(a.keeper, got, sizeof(got), 0);
+	ck_assert_int_eq(n, 11);
+	ck_assert_mem_eq(got, "{\"ok\":true}", 11);
+	a.relay.first = 1;
+	request(&a, "{\"show\":true}");
+	n = recv(a.keeper, got, sizeof(got), 0);
+	ck_assert_int_gt(n, 0);
+	doc = json_loadb(got, (size_t)n, 0, NULL);
+	list = json_object_get(doc, "resolvers");
+	ck_assert_uint_eq(json_array_size(list), 2);
+	ck_assert_str_eq(json_string_value(json_array_get(list, 0)),
+			 "2001:db8::1");
+	ck_assert_str_eq(json_string_value(json_array_get(list, 1)),
+			 "192.0.2.1");
+	ck_assert(json_is_null(json_object_get(doc, "ca_sha256")));
+	json_decref(doc);
 	end_answering(&a);
 }
 END_TEST
@@ -589,6 +621,7 @@ CHECK_MAIN("net_parts", the_first_message_is_read,
 	   denials_are_told_and_then_counted,
 	   last_denials_before_a_silence_are_told,
 	   a_keeper_that_does_not_read_holds_up_nothing,
-	   an_answer_waits_for_room, what_is_shown_has_a_limit,
-	   what_is_forbidden_kills, what_is_allowed_with_other_arguments_kills,
-	   what_it_is_for_it_may, who_aborts_dies_of_that)
+	   an_answer_waits_for_room, resolvers_are_changed_and_shown,
+	   what_is_shown_has_a_limit, what_is_forbidden_kills,
+	   what_is_allowed_with_other_arguments_kills, what_it_is_for_it_may,
+	   who_aborts_dies_of_that)

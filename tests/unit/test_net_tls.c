@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_net_tls.c - the VM's authority, and TLS over buffers */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <openssl/pem.h>
@@ -29,6 +30,17 @@ static X509 *leaf(struct ca *ca, const char *name, int64_t now)
 	return x;
 }
 
+static void expect_fingerprint(X509 *x, const char *text)
+{
+	unsigned char md[32];
+	char want[65];
+
+	ck_assert_int_eq(X509_digest(x, EVP_sha256(), md, NULL), 1);
+	for (size_t i = 0; i < sizeof(md); i++)
+		(void)snprintf(want + 2 * i, 3, "%02x", md[i]);
+	ck_assert_str_eq(text, want);
+}
+
 START_TEST(a_leaf_is_of_its_authority_and_name)
 {
 	struct ca *ca = new_ca();
@@ -49,6 +61,7 @@ START_TEST(a_leaf_is_of_its_authority_and_name)
 	ck_assert_int_eq(X509_check_ca(x), 0);
 	ck_assert_int_eq(X509_check_ca(root), 1);
 	ck_assert_int_eq(X509_get_pathlen(root), 0);
+	expect_fingerprint(root, ca_sha256(ca));
 	/* Nothing but the certificate is given away. */
 	ck_assert_ptr_null(strstr(ca_pem(ca), "PRIVATE"));
 	X509_STORE_CTX_free(ctx);

@@ -7,6 +7,7 @@
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
+#include <openssl/sha.h>
 #include <openssl/x509v3.h>
 
 #include "host/net/intercept/ca.h"
@@ -28,6 +29,7 @@ struct ca {
 	EVP_PKEY *leaf_key;
 	X509 *cert;
 	char *pem;
+	char sha256[2 * SHA256_DIGEST_LENGTH + 1];
 	uint64_t n_uses;
 	size_t n;
 	struct leaf leaf[CA_LEAVES_MAX];
@@ -145,6 +147,21 @@ static char *pem_of(X509 *x)
 	return pem;
 }
 
+static bool fingerprint(X509 *x, char ret[2 * SHA256_DIGEST_LENGTH + 1])
+{
+	static const char digits[] = "0123456789abcdef";
+	unsigned char md[SHA256_DIGEST_LENGTH];
+
+	if (X509_digest(x, EVP_sha256(), md, NULL) != 1)
+		return false;
+	for (size_t i = 0; i < sizeof(md); i++) {
+		ret[2 * i] = digits[md[i] >> 4];
+		ret[2 * i + 1] = digits[md[i] & 15];
+	}
+	ret[2 * sizeof(md)] = '\0';
+	return true;
+}
+
 /* ---- The authority ---- */
 
 /* Neither its configuration nor anything else is read from a file. */
@@ -171,7 +188,8 @@ int ca_new(int64_t now_s, struct ca **ret, struct err *e)
 	ca->leaf_key = EVP_EC_gen("P-256");
 	if (ca->key && ca->leaf_key)
 		ca->cert = begin(now_s, CA_DAYS, ca->key);
-	if (ca->cert && finish_ca(ca->cert, ca->key))
+	if (ca->cert && finish_ca(ca->cert, ca->key) &&
+	    fingerprint(ca->cert, ca->sha256))
 		ca->pem = pem_of(ca->cert);
 	if (!ca->pem) {
 		ca_free(ca);
@@ -198,6 +216,11 @@ void ca_free(struct ca *ca)
 const char *ca_pem(const struct ca *ca)
 {
 	return ca->pem;
+}
+
+const char *ca_sha256(const struct ca *ca)
+{
+	return ca->sha256;
 }
 
 EVP_PKEY *ca_leaf_key(const struct ca *ca)

@@ -46,6 +46,9 @@ void ca_free(struct ca *ca);
 /** ca_pem() - Its certificate, for the guest: PEM, lives as long as @ca */
 const char *ca_pem(const struct ca *ca);
 
+/** ca_sha256() - The fingerprint of its certificate, in hexadecimal digits */
+const char *ca_sha256(const struct ca *ca);
+
 /**
  * ca_leaf() - A certificate for @name
  * @name:	Normal (name.h)
