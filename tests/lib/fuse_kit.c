@@ -205,11 +205,11 @@ int fk_op(struct fuse_kit *k, uint32_t op, uint64_t node, const void *arg,
 	struct fuse_in_header h = {
 		.len = (uint32_t)(sizeof(h) + len + len1 + len2),
 		.opcode = op,
-		.unique = 0x1234567890ull,
+		.unique = k->unique ? k->unique : 0x1234567890ull,
 		.nodeid = node,
 		.uid = k->uid,
 		.gid = k->gid,
-		.pid = 1,
+		.pid = k->tid ? k->tid : 1,
 	};
 	uint8_t *buf = malloc(h.len);
 	size_t n;

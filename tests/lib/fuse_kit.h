@@ -28,6 +28,8 @@
  * @fd:		The shared folder in it
  * @uid:	Who makes the requests
  * @gid:	His group
+ * @tid:	His thread; 0 for 1
+ * @unique:	Number of the next request; 0 for any
  * @piece:	Bytes in each piece, 0 for as few pieces as there can be
  * @room:	Bytes that an answer may have, behind its header
  * @body:	Of the last answer, behind its header
@@ -43,6 +45,8 @@ struct fuse_kit {
 	int fd;
 	uint32_t uid;
 	uint32_t gid;
+	uint32_t tid;
+	uint64_t unique;
 	size_t piece;
 	size_t room;
 	uint8_t *body;

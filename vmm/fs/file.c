@@ -385,11 +385,14 @@ int fs_op_syncfs(struct fs_req *r)
 	return syncfs(fd) < 0 ? -errno : 0;
 }
 
-/* Linux does not send it over virtio, and no request could be ended by it. */
+/* Linux does not send it over virtio.  What is no waiter ends by itself. */
 int fs_op_interrupt(struct fs_req *r)
 {
 	struct fuse_interrupt_in in;
 	int e = fs_req_last(r, &in, sizeof(in));
 
-	return e < 0 ? e : 0;
+	if (e < 0)
+		return e;
+	fs_waiter_interrupt(r->s, in.unique);
+	return 0;
 }

@@ -6,6 +6,7 @@
 
 #include "vmm/fs/lock.h"
 #include "vmm/fs/ops.h"
+#include "vmm/fs/waiter.h"
 #include "vmm/fs/walk.h"
 
 /* ---- Owners ---- */
@@ -34,13 +35,6 @@ static void put_lock(struct fs_server *s, struct fs_lock *l)
 	fs_unlock(s);
 	if (last)
 		free_lock(l);
-}
-
-/* Somebody who waits may have what he waits for. */
-static void tell_freed(const struct fs_server *s)
-{
-	if (s->o.freed)
-		s->o.freed(s->o.freed_ctx);
 }
 
 /* struct wanted - Owners to be dropped; NULL and 0 stand for any */
@@ -95,7 +89,7 @@ static void drop_all(struct fs_server *s, const struct wanted *w)
 		any = true;
 	}
 	if (any)
-		tell_freed(s);
+		fs_waiters_again(s);
 }
 
 void fs_locks_flush(struct fs_server *s, const struct fs_inode *ino,
@@ -282,7 +276,7 @@ static int unlock(struct fs_server *s, struct fs_lock *l, struct flock *fl,
 		r = set_record(l->fd, fl);
 	if (is_all(in))
 		forget(s, l);
-	tell_freed(s);
+	fs_waiters_again(s);
 	return r;
 }
 
@@ -319,7 +313,7 @@ static int set(struct fs_server *s, const struct fs_handle *h,
 	return r;
 }
 
-static int set_lock(struct fs_req *r, bool wait)
+static int set_lock(struct fs_req *r)
 {
 	struct fs_handle *h = NULL;
 	struct fuse_lk_in in;
@@ -333,17 +327,17 @@ static int set_lock(struct fs_req *r, bool wait)
 		return e;
 	e = h->fd < 0 ? -EBADF : set(r->s, h, &in, r->h.pid);
 	fs_handle_put(r->s, h);
-	return e == -EAGAIN && wait ? FS_LATER : e;
+	return e;
 }
 
 int fs_op_setlk(struct fs_req *r)
 {
-	return set_lock(r, false);
+	return set_lock(r);
 }
 
 int fs_op_setlkw(struct fs_req *r)
 {
-	return set_lock(r, true);
+	return fs_waiter_tried(r, set_lock(r));
 }
 
 /* The @n-th owner of record locks of a file. Return: as find() */

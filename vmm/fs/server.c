@@ -136,6 +136,8 @@ size_t fs_refuse(struct fs_server *s, const struct iovec *in, unsigned int n_in,
 	struct fs_req r = { .s = s };
 	int e = fs_req_init(&r, in, n_in, out, n_out);
 
+	if (e == 0 && r.h.opcode == FUSE_SETLKW)
+		fs_waiter_forget(s, r.h.unique);
 	return e == FS_NO_REPLY ? 0 : fs_req_reply(&r, e < 0 ? e : error);
 }
 

@@ -117,6 +117,7 @@ void fs_server_reset(struct fs_server *s)
 {
 	atomic_store_explicit(&s->ready, false, memory_order_release);
 	fs_dax_clear(s);
+	fs_waiters_forget_all(s);
 	fs_locks_drop_all(s);
 	fs_handles_close_all(s);
 	fs_lock(s);

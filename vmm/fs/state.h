@@ -11,6 +11,7 @@
 #include "vmm/fs/ids.h"
 #include "vmm/fs/quota.h"
 #include "vmm/fs/server.h"
+#include "vmm/fs/waiter.h"
 
 /* Descriptors closed by one turn under the lock; see fs_unlock(). */
 #define FS_SPENT_MAX 4u
@@ -51,6 +52,7 @@ struct fs_inode;
  * @n_handles:	Open files and folders
  * @locks:	struct fs_lock, owners of locks
  * @n_locks:	How many
+ * @waiters:	@n_waiters who wait for a lock, the oldest first
  * @mem:	Bytes that count towards @mem_max
  * @mem_max:	FS_MEM_MAX
  * @spent:	Descriptors to close when the lock is released
@@ -88,6 +90,8 @@ struct fs_server {
 	unsigned int n_handles;
 	struct list locks;
 	unsigned int n_locks;
+	struct fs_waiter waiters[FS_WAITERS_MAX];
+	unsigned int n_waiters;
 	size_t mem;
 	size_t mem_max;
 	int spent[FS_SPENT_MAX];

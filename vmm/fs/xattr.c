@@ -13,9 +13,12 @@
 #include <string.h>
 #include <sys/xattr.h>
 
+#include "common/killed.h"
+#include "common/words.h"
 #include "vmm/fs/acl.h"
 #include "vmm/fs/ops.h"
 #include "vmm/fs/owner.h"
+#include "vmm/fs/waiter.h"
 #include "vmm/fs/walk.h"
 
 #define KEPT_LEN (sizeof(MAPPED_XATTR) - 1)
@@ -39,6 +42,8 @@ static int host_name(const struct fs_server *s, const char *name,
 		     atomic_load_explicit(&s->acl, memory_order_relaxed));
 	size_t len = strlen(name);
 
+	if (begins(name, KILLED_RESERVED))
+		return -EOPNOTSUPP;
 	if (!kept && !begins(name, "user."))
 		return -EOPNOTSUPP;
 	if (fs_is_mapped(s) && begins(name, MAPPED_PREFIX))
@@ -51,17 +56,23 @@ static int host_name(const struct fs_server *s, const char *name,
 	return 0;
 }
 
+/* Return: 0 and the name as the guest has it; else what to answer */
+static int read_guest_name(struct fs_req *r, char ret[XATTR_NAME_MAX + 1])
+{
+	int n = fs_req_string(r, ret, XATTR_NAME_MAX + 1);
+
+	if (n == -ENAMETOOLONG)
+		return -ERANGE;
+	return n == 0 ? -EINVAL : MIN(n, 0);
+}
+
 /* Return: 0 and the host's name; else what to answer */
 static int read_name(struct fs_req *r, char ret[XATTR_NAME_MAX + 1])
 {
 	char name[XATTR_NAME_MAX + 1];
-	int n = fs_req_string(r, name, sizeof(name));
+	int n = read_guest_name(r, name);
 
-	if (n == -ENAMETOOLONG)
-		return -ERANGE;
-	if (n < 0)
-		return n;
-	return n == 0 ? -EINVAL : host_name(r->s, name, ret);
+	return n < 0 ? n : host_name(r->s, name, ret);
 }
 
 /* As sizes go: 0 asks how much there is, and too little is ERANGE. */
@@ -74,23 +85,35 @@ static int answer(struct fs_req *r, const void *value, size_t len, size_t room)
 	return len > room ? -ERANGE : fs_req_put(r, value, len);
 }
 
-int fs_op_getxattr(struct fs_req *r)
+/* Not an attribute: the guest's agent says that a thread is to wait no more. */
+static int killed(struct fs_req *r, const char *number, size_t room)
+{
+	uint64_t tid;
+	int e;
+
+	if (!r->s->o.locks)
+		return -EOPNOTSUPP;
+	/* As Linux answers in place of us. */
+	if (r->h.uid != 0)
+		return -ENODATA;
+	if (words_uint("thread", number, 1, UINT32_MAX, &tid,
+		       &(struct err){ 0 }) < 0)
+		return -EINVAL;
+	e = fs_waiter_killed(r->s, (uint32_t)tid);
+	return e < 0 ? e : answer(r, "", 0, room);
+}
+
+static int get(struct fs_req *r, const char *guest, size_t room)
 {
 	char name[XATTR_NAME_MAX + 1];
 	auto_free uint8_t *value = NULL;
-	struct fuse_getxattr_in in;
 	struct fs_at at;
 	ssize_t n = 0;
-	size_t cap;
-	int e = fs_req_get(r, &in, sizeof(in));
+	size_t cap = MIN(room, XATTR_SIZE_MAX);
+	int e = host_name(r->s, guest, name);
 
-	if (e == 0)
-		e = read_name(r, name);
-	if (e == 0)
-		e = fs_req_end(r);
 	if (e < 0)
 		return e;
-	cap = MIN(in.size, XATTR_SIZE_MAX);
 	value = malloc(cap ? cap : 1);
 	if (!value)
 		return -ENOMEM;
@@ -100,7 +123,24 @@ int fs_op_getxattr(struct fs_req *r)
 		e = n < 0 ? -errno : 0;
 	}
 	fs_put(r->s, &at);
-	return e < 0 ? e : answer(r, value, (size_t)n, in.size);
+	return e < 0 ? e : answer(r, value, (size_t)n, room);
+}
+
+int fs_op_getxattr(struct fs_req *r)
+{
+	char name[XATTR_NAME_MAX + 1];
+	struct fuse_getxattr_in in;
+	int e = fs_req_get(r, &in, sizeof(in));
+
+	if (e == 0)
+		e = read_guest_name(r, name);
+	if (e == 0)
+		e = fs_req_end(r);
+	if (e < 0)
+		return e;
+	if (begins(name, KILLED_PREFIX))
+		return killed(r, name + sizeof(KILLED_PREFIX) - 1, in.size);
+	return get(r, name, in.size);
 }
 
 static int read_setxattr(struct fs_req *r, struct fuse_setxattr_in *in)
