@@ -442,7 +442,8 @@ struct msg_stdin_ack {
 #define WIRE_MOUNT_NOEXEC 0x8u
 #define WIRE_MOUNT_FILE   0x10u /* of its root WIRE_MOUNT_ENTRY alone */
 #define WIRE_MOUNT_DISK   0x20u /* the folder @source of the overlay's disk */
-#define WIRE_MOUNT_FLAGS  0x3fu
+#define WIRE_MOUNT_LOCKS  0x40u /* locks of its files are the host's */
+#define WIRE_MOUNT_FLAGS  0x7fu
 
 /* The one file in the root of what is mounted with WIRE_MOUNT_FILE. */
 #define WIRE_MOUNT_ENTRY "file"

@@ -41,7 +41,7 @@ static void reap(struct agent *a)
 
 		if (pid <= 0)
 			return;
-		if (!job_reaped(a, pid))
+		if (!job_reaped(a, pid) && !release_reaped(a, pid, status))
 			proc_reaped(a, pid, status);
 	}
 	loop_timer_set(&a->loop, &a->reap_more, 0, on_reap_more);
@@ -164,6 +164,8 @@ int agent_init(struct agent *a, const struct agent_config *cfg, struct err *e)
 	a->pool.max = pool_size();
 	a->pool.reclaim = reclaim;
 	a->in_guest = cfg->in_guest;
+	a->release.mounts = cfg->lock_mounts;
+	a->release.n = cfg->n_lock_mounts;
 	list_init(&a->conns);
 	list_init(&a->jobs);
 	list_init(&a->tunnels);
@@ -215,6 +217,7 @@ void agent_done(struct agent *a)
 		proc_free(list_entry(l, struct proc, link));
 	loop_timer_cancel(&a->port_timer);
 	loop_timer_cancel(&a->events.timer);
+	release_done(a);
 	oom_done(a);
 	close_watch(&a->listen);
 	close_watch(&a->signals);

@@ -28,6 +28,7 @@
 #include "guest-agent/cgroup.h"
 #include "guest-agent/events.h"
 #include "guest-agent/oom.h"
+#include "guest-agent/release.h"
 #include "guest-agent/store.h"
 
 /* Connections at a time; one more is told so and closed. */
@@ -67,6 +68,7 @@
 struct agent;
 struct files_spawn;
 struct listeners_spawn;
+struct release_spawn;
 struct spawn;
 
 /**
@@ -79,6 +81,8 @@ struct spawn;
  *		files/serve.h. Return: pid or -errno
  * @serve_ports: Start one that tells what listens, see listeners.h. Return:
  *		pid or -errno
+ * @release:	Start one that tells the host who is killed, see release.h. Return:
+ *		pid or -errno
  * @dial:	tunnel_dial()
  * @kill:	kill(2)
  * @set_clock:	Return: 0 or -errno
@@ -88,6 +92,7 @@ struct agent_ops {
 	pid_t (*spawn)(const struct spawn *s);
 	pid_t (*serve_files)(const struct files_spawn *s);
 	pid_t (*serve_ports)(const struct listeners_spawn *s);
+	pid_t (*release)(const struct release_spawn *s);
 	int (*dial)(uint16_t port, unsigned int nr);
 	int (*kill)(pid_t pid, int sig);
 	int (*set_clock)(uint64_t ns);
@@ -161,6 +166,7 @@ struct agent {
 	struct store_pool pool;
 	struct events events;
 	struct oom oom;
+	struct release release;
 
 	bool stopping;
 	bool killed;
@@ -171,6 +177,8 @@ struct agent {
 
 /**
  * struct agent_config - What agent_init() needs
+ * @lock_mounts: @n_lock_mounts shares whose locks are the host's; see release.h.
+ *		They outlive the agent
  * @in_guest:	As PID 1 of one; see struct agent
  * @listen_fd:	Non-blocking listening socket, or -1; taken over on success
  */
@@ -180,6 +188,8 @@ struct agent_config {
 	const struct msg_boot *boot;
 	struct cgroups cgroups;
 	int listen_fd;
+	const int *lock_mounts;
+	unsigned int n_lock_mounts;
 	bool in_guest;
 };
 

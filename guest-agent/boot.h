@@ -20,6 +20,8 @@
  * @failed:	What the boot message asked for and is not there, or "": then
  *		the guest is not what was asked for, and nothing is to run in it
  * @cgroups:	Folders for processes' cgroups
+ * @lock_mounts: Copies of @n_lock_mounts mounts whose locks are the host's, which
+ *		nobody else can reach or cover
  * @disk:	Of an overlay, what is mounted for its upper layer; -1 later
  */
 struct boot {
@@ -29,6 +31,8 @@ struct boot {
 	char problem[ERR_MSG_MAX];
 	char failed[ERR_MSG_MAX];
 	struct cgroups cgroups;
+	int lock_mounts[WIRE_MOUNTS_MAX];
+	unsigned int n_lock_mounts;
 	int disk;
 };
 

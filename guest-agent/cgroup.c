@@ -135,9 +135,19 @@ int cgroup_kill(int dir)
 	return fd < 0 ? -errno : io_write_full(fd, "1", 1);
 }
 
-static void signal_procs(int dir, int sig)
+/**
+ * struct each - What is done with each number in a file
+ * @file:	Of each cgroup: cgroup.procs or cgroup.threads
+ */
+struct each {
+	const char *file;
+	void (*fn)(pid_t id, void *arg);
+	void *arg;
+};
+
+static void each_id(int dir, const struct each *each)
 {
-	auto_fd int fd = openat(dir, "cgroup.procs", O_RDONLY | O_CLOEXEC);
+	auto_fd int fd = openat(dir, each->file, O_RDONLY | O_CLOEXEC);
 	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
 	char line[16];
 
@@ -145,31 +155,65 @@ static void signal_procs(int dir, int sig)
 		return;
 	(void)take_fd(&fd);
 	while (fgets(line, sizeof(line), f)) {
-		long pid = strtol(line, NULL, 10);
+		long id = strtol(line, NULL, 10);
 
-		if (pid > 1)
-			(void)kill((pid_t)pid, sig);
+		if (id > 1)
+			each->fn((pid_t)id, each->arg);
 	}
 	(void)fclose(f);
 }
 
-static void visit_signal(int parent, const char *name, void *arg)
+static void visit_ids(int parent, const char *name, void *arg)
 {
 	auto_fd int dir = openat(parent, name, DIR_FLAGS);
-	const int *sig = arg;
 
 	if (dir >= 0)
-		signal_procs(dir, *sig);
+		each_id(dir, arg);
 }
 
-void cgroup_signal(int dir, int sig)
+static void for_each_id(int dir, struct each *each)
 {
 	unsigned int budget = CGROUP_WALK_MAX;
 
 	if (dir < 0)
 		return;
-	walk(dir, CGROUP_DEPTH_MAX, &budget, visit_signal, &sig);
-	signal_procs(dir, sig);
+	walk(dir, CGROUP_DEPTH_MAX, &budget, visit_ids, each);
+	each_id(dir, each);
+}
+
+static void signal_one(pid_t pid, void *arg)
+{
+	const int *sig = arg;
+
+	(void)kill(pid, *sig);
+}
+
+void cgroup_signal(int dir, int sig)
+{
+	for_each_id(dir, &(struct each){ "cgroup.procs", signal_one, &sig });
+}
+
+/** struct tasks - @n of them, in room for @max */
+struct tasks {
+	pid_t *id;
+	unsigned int n;
+	unsigned int max;
+};
+
+static void take(pid_t tid, void *arg)
+{
+	struct tasks *t = arg;
+
+	if (t->n < t->max)
+		t->id[t->n++] = tid;
+}
+
+unsigned int cgroup_tasks(int dir, pid_t *ret, unsigned int max)
+{
+	struct tasks t = { .id = ret, .max = max };
+
+	for_each_id(dir, &(struct each){ "cgroup.threads", take, &t });
+	return t.n;
 }
 
 int cgroup_watch(int dir)

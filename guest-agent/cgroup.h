@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "common/base.h"
 
@@ -67,6 +68,14 @@ MUST_CHECK int cgroup_kill(int dir);
 
 /** cgroup_signal() - @sig for each process in and below it, as found */
 void cgroup_signal(int dir, int sig);
+
+/**
+ * cgroup_tasks() - Threads in and below it, as found
+ * @max:	Room in @ret
+ *
+ * Return: how many are in @ret
+ */
+unsigned int cgroup_tasks(int dir, pid_t *ret, unsigned int max);
 
 /**
  * cgroup_watch() - Open what tells when it becomes empty

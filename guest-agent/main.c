@@ -11,6 +11,7 @@
 #include "guest-agent/child.h"
 #include "guest-agent/files/serve.h"
 #include "guest-agent/listeners.h"
+#include "guest-agent/release.h"
 #include "guest-agent/tunnel.h"
 #include "guest-agent/vsock.h"
 
@@ -47,6 +48,7 @@ static const struct agent_ops guest_ops = {
 	.spawn = child_spawn,
 	.serve_files = files_spawn,
 	.serve_ports = listeners_spawn,
+	.release = release_spawn,
 	.dial = tunnel_dial,
 	.kill = op_kill,
 	.set_clock = op_set_clock,
@@ -59,6 +61,8 @@ static int serve(struct guest *g, struct err *e)
 				    .boot = &g->boot.msg,
 				    .log = g->boot.log,
 				    .cgroups = g->boot.cgroups,
+				    .lock_mounts = g->boot.lock_mounts,
+				    .n_lock_mounts = g->boot.n_lock_mounts,
 				    .in_guest = true };
 	int r = vsock_listen(WIRE_PORT_AGENT, e);
 

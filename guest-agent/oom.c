@@ -114,6 +114,8 @@ static void tell(struct agent *a, pid_t pid)
 
 	if (leader)
 		leader->oom = true;
+	if (p)
+		release_soon(p);
 	(void)snprintf(text, sizeof(text),
 		       "out of memory: the kernel killed process %d", (int)pid);
 	events_tell(a, &(struct msg_event){ .what = WIRE_EVENT_OOM,

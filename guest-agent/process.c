@@ -371,6 +371,7 @@ void proc_signal(struct proc *p, int sig, enum wire_scope scope)
 		return;
 	if (sig == SIGKILL)
 		p->sent_kill = true;
+	release_soon(p);
 	if (scope == WIRE_SCOPE_ONE) {
 		if (p->state < PROC_LINGERING)
 			(void)p->a->ops->kill(p->pid, sig);

@@ -41,6 +41,7 @@ enum proc_state {
  * @clients:	struct conn, all that are attached, @fg too
  * @n_clients:	Of these, those that count
  * @sent_kill:	We, not the kernel's oom-killer, sent SIGKILL
+ * @signalled:	We sent a signal, and look for who is killed by it; release.h
  * @timed_out:	Its time was over before it ended
  * @drained:	It has ended, and all that EXIT waits for has been read
  * @fetched:	Nobody will ask for it any more: forget it when it has exited
@@ -70,6 +71,7 @@ struct proc {
 	struct list clients;
 	unsigned int n_clients;
 	bool sent_kill;
+	bool signalled;
 	bool timed_out;
 	bool oom;
 	bool drained;

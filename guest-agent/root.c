@@ -24,10 +24,16 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/syscall.h>
 
 #include "common/io.h"
 #include "guest-agent/boot.h"
 #include "guest-agent/root.h"
+
+#ifndef OPEN_TREE_CLONE /* not in musl's headers */
+#define OPEN_TREE_CLONE   1
+#define OPEN_TREE_CLOEXEC O_CLOEXEC
+#endif
 
 /* Where a file system is whose one file will be seen elsewhere. */
 #define HIDDEN "/dev/shm/.hutch-mount"
@@ -290,14 +296,32 @@ static void make_parents(const char *path)
 		root_make_folders(part);
 }
 
+/* Return: 0; -1 with errno */
+static int mount_share(struct boot *b, const struct msg_mount *m,
+		       const char *at)
+{
+	int fd;
+
+	if (mount(m->source, at, m->type, mount_flags(m->flags), m->options) <
+	    0)
+		return -1;
+	if (!(m->flags & WIRE_MOUNT_LOCKS))
+		return 0;
+	fd = (int)syscall(SYS_open_tree, AT_FDCWD, at,
+			  OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	b->lock_mounts[b->n_lock_mounts++] = fd;
+	return 0;
+}
+
 /* Out of sight, until its one file is where it belongs. */
-static int mount_file(const struct msg_mount *m)
+static int mount_file(struct boot *b, const struct msg_mount *m)
 {
 	int fd, r, cause;
 
 	make_dir(HIDDEN);
-	if (mount(m->source, HIDDEN, m->type, mount_flags(m->flags),
-		  m->options) < 0)
+	if (mount_share(b, m, HIDDEN) < 0)
 		return -1;
 	make_parents(m->target);
 	/* If it cannot be made, the mount on it says so. */
@@ -315,13 +339,12 @@ static int mount_file(const struct msg_mount *m)
 	return r;
 }
 
-static int mount_folder(const struct boot *b, const struct msg_mount *m)
+static int mount_folder(struct boot *b, const struct msg_mount *m)
 {
 	if (m->flags & WIRE_MOUNT_DISK)
 		return bind_disk(b, m->source, m->target);
 	root_make_folders(m->target);
-	return mount(m->source, m->target, m->type, mount_flags(m->flags),
-		     m->options);
+	return mount_share(b, m, m->target);
 }
 
 void root_mount_message(struct boot *b)
@@ -331,7 +354,7 @@ void root_mount_message(struct boot *b)
 	for (uint32_t i = 0; i < b->msg.n_mounts; i++) {
 		const struct msg_mount *m = &b->msg.mounts[i];
 
-		if ((m->flags & WIRE_MOUNT_FILE ? mount_file(m)
+		if ((m->flags & WIRE_MOUNT_FILE ? mount_file(b, m)
 						: mount_folder(b, m)) < 0) {
 			(void)err_set(&e, -errno, "mount '%s': %s", m->target,
 				      strerror(errno));
@@ -345,6 +368,8 @@ void root_mount_message(struct boot *b)
 
 void root_unmount_message(const struct boot *b)
 {
+	for (unsigned int i = 0; i < b->n_lock_mounts; i++)
+		(void)close(b->lock_mounts[i]);
 	for (uint32_t i = b->msg.n_mounts; i > 0; i--)
 		(void)umount2(b->msg.mounts[i - 1].target, MNT_DETACH);
 }

@@ -296,7 +296,8 @@ void mounts_message(const struct mounts *ms,
 		mounts_tag(tag[i], i);
 		ret[i] = (struct msg_mount){
 			.flags = (m->ro ? WIRE_MOUNT_RDONLY : 0) |
-				 (m->file ? WIRE_MOUNT_FILE : 0),
+				 (m->file ? WIRE_MOUNT_FILE : 0) |
+				 (m->locks_host ? WIRE_MOUNT_LOCKS : 0),
 			.type = "virtiofs",
 			.source = tag[i],
 			.target = m->target,

@@ -65,3 +65,65 @@ test_vms_and_the_host_take_turns() {
 	hutch kill a
 	hutch kill b
 }
+
+# waiter NAME KIND: runs in VM a, and waits by now for what the host has.
+waiter() {
+	expect 0 hutch exec -d --name "$1" a -- /data/tool lock "$2" wait \
+		/data/lock true
+	expect 0 hutch exec a -- true
+}
+
+# The host keeps its locks all the while: nobody would end otherwise.
+test_who_waits_can_be_killed() {
+	local kind
+
+	mkdir share
+	cp "$(command -v guest_tool)" share/tool
+	: >share/lock
+	: >one
+	start a -v "$PWD/share:/data:locks=host" -v "$PWD/one:/one:locks=host"
+	for kind in flock fcntl; do
+		guest_tool lock $kind wait share/lock sh -c \
+			"echo >here.$kind; exec sleep 1000" &
+		retry 30 test -e here.$kind
+	done
+	guest_tool lock flock wait one sh -c 'echo >here.one; exec sleep 1000' &
+	retry 30 test -e here.one
+
+	# By a signal that is its end, by SIGKILL, and by its time-out.
+	for kind in flock fcntl; do
+		waiter "t-$kind" $kind
+		expect 0 hutch kill -s TERM a "t-$kind"
+		expect 143 hutch wait a "t-$kind"
+		waiter "k-$kind" $kind
+		expect 0 hutch kill -s KILL a "k-$kind"
+		expect 137 hutch wait a "k-$kind"
+		expect 124 hutch exec --timeout 1s a -- \
+			/data/tool lock $kind wait /data/lock true
+	done
+	# A child of it, in another session, with its root elsewhere.
+	expect 124 hutch exec --timeout 1s a -- sh -c \
+		'setsid chroot / /data/tool lock flock wait /data/lock true &
+		wait'
+	# A share of one file, and one that is covered.
+	expect 124 hutch exec --timeout 1s a -- \
+		/data/tool lock flock wait /one true
+	expect 124 hutch exec --timeout 1s a -- sh -c 'exec 3</data/lock
+		cp /data/tool /tmp/tool; mount -t tmpfs none /data
+		exec /tmp/tool lock flock wait /proc/self/fd/3 true'
+	expect 0 hutch exec a -- umount /data
+	# Nobody else was: who ignores the signal waits on.
+	expect 0 hutch exec -d --name deaf a -- sh -c "trap '' TERM
+		exec /data/tool lock flock wait /data/lock echo got"
+	retry 30 hutch exec a -- sh -c "ps | grep -q '[w]ait /data/lock echo'"
+	expect 0 hutch kill -s TERM a deaf
+	expect 124 hutch exec --timeout 1s a -- \
+		/data/tool lock flock wait /data/lock true
+	kill %1
+	expect 0 hutch wait a deaf
+
+	# The end of the VM waits for nobody.
+	waiter last fcntl
+	expect 0 hutch stop a
+	is stopped "$(field a reason)" "the VM's end"
+}

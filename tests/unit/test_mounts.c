@@ -71,7 +71,8 @@ START_TEST(mounts_are_tidied_opened_and_sorted)
 	m[0] = mount_of(in(&s, "/link", link), "/data//in/./", 0);
 	m[1] = mount_of(in(&s, "/file", file), "/data/in/file",
 			HUTCH_MOUNT_RDONLY);
-	m[2] = mount_of(in(&s, "/a/../a", a), "/data", HUTCH_MOUNT_RDONLY);
+	m[2] = mount_of(in(&s, "/a/../a", a), "/data",
+			HUTCH_MOUNT_RDONLY | HUTCH_MOUNT_LOCKS_HOST);
 
 	ck_assert_int_eq(mounts_open(NULL, v, NULL, &ms, &e), 0);
 	ck_assert_uint_eq(ms.n, 3);
@@ -82,7 +83,7 @@ START_TEST(mounts_are_tidied_opened_and_sorted)
 	ck_assert_str_eq(msg[0].source, "hutch0");
 	ck_assert_str_eq(msg[2].source, "hutch2");
 	ck_assert_str_eq(msg[2].type, "virtiofs");
-	ck_assert_uint_eq(msg[0].flags, WIRE_MOUNT_RDONLY);
+	ck_assert_uint_eq(msg[0].flags, WIRE_MOUNT_RDONLY | WIRE_MOUNT_LOCKS);
 	ck_assert_uint_eq(msg[1].flags, 0);
 	ck_assert_uint_eq(msg[2].flags, WIRE_MOUNT_RDONLY | WIRE_MOUNT_FILE);
 	/* Where they are, not how they were written. */

@@ -654,7 +654,7 @@ START_TEST(one_wrong_field_is_refused_by_name)
 		{ WIRE_BOOT, 47, ',', "a tag is not" },
 		{ WIRE_BOOT, 63, '/', "a tag is not" },
 		{ WIRE_BOOT, 82, '-', "not KEY=VALUE" },
-		{ WIRE_BOOT, 85, 0x40, "mount: unknown flags" },
+		{ WIRE_BOOT, 85, 0x80, "mount: unknown flags" },
 		{ WIRE_BOOT, 112, 'd', "not absolute" },
 		{ WIRE_BOOT, 0, 1, "bytes left over" },
 		{ WIRE_BOOT, 132, 1, "an MTU of 67036" },
