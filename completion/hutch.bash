@@ -38,6 +38,7 @@ _hutch_values() {
 	--keep-alive) echo processes ;;
 	--on-exit) echo stop keep ;;
 	--disk) echo ram ;;
+	--image-dax) echo auto never inode always ;;
 	--net) echo none internet passt tap= ;;
 	--pull) echo missing always never ;;
 	esac

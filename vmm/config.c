@@ -233,7 +233,7 @@ static const struct option options[] = {
 	{ "--fs", "tag=T,dir=D|fd=N[,...]",
 	  "share a folder: ro, cache=auto|always|never, owner=host|mapped,\n"
 	  "                           uid=N, gid=N, queues=N, upper, quota=SIZE,\n"
-	  "                           inodes=N, dax=never|inode|always,\n"
+	  "                           inodes=N, dax=auto|never|inode|always,\n"
 	  "                           window=SIZE, locks=guest|host; up to 18\n"
 	  "                           times",
 	  take_fs },
@@ -311,6 +311,8 @@ int config_parse(struct config *c, int argc, char **argv, struct err *e)
 	if (!c->kernel.path)
 		return err_set(e, -EINVAL,
 			       "--kernel is missing; see hutch-vmm --help");
+	for (unsigned int i = 0; i < c->n_shares; i++)
+		share_opt_settle(&c->share[i], c->memory);
 	if (!c->agent.path && (c->boot.path || c->boot.fd >= 0))
 		return err_set(
 			e, -EINVAL,

@@ -164,7 +164,8 @@ static int take_dax(void *ctx, const struct opt_value *v, struct err *e)
 	struct share_opt *s = ctx;
 	char q[OPT_QUOTE_MAX];
 
-	if (opt_is(v, "never"))
+	s->dax_auto = opt_is(v, "auto");
+	if (s->dax_auto || opt_is(v, "never"))
 		s->dax = FS_DAX_NEVER;
 	else if (opt_is(v, "inode"))
 		s->dax = FS_DAX_INODE;
@@ -172,7 +173,8 @@ static int take_dax(void *ctx, const struct opt_value *v, struct err *e)
 		s->dax = FS_DAX_ALWAYS;
 	else
 		return err_set(e, -EINVAL,
-			       "--fs: dax is never, inode or always, not '%s'",
+			       "--fs: dax is auto, never, inode or always, "
+			       "not '%s'",
 			       opt_quote(q, v));
 	return 0;
 }
@@ -264,7 +266,7 @@ static int check(const struct share_opt *s, unsigned int seen, struct err *e)
 
 int share_opt_parse(const char *v, struct share_opt *ret, struct err *e)
 {
-	struct share_opt s = { .fd = -1, .queues = 1 };
+	struct share_opt s = { .fd = -1, .queues = 1, .dax_auto = true };
 	unsigned int seen = 0;
 	int r = opt_parse(&keys_of_fs, v, &s, &seen, e);
 
@@ -275,6 +277,25 @@ int share_opt_parse(const char *v, struct share_opt *ret, struct err *e)
 	if (r == 0)
 		*ret = s;
 	return r;
+}
+
+bool share_opt_is_still(const struct share_opt *s)
+{
+	return s->ro && s->cache == FS_CACHE_ALWAYS;
+}
+
+void share_opt_settle(struct share_opt *s, uint64_t memory)
+{
+	if (!s->dax_auto || !share_opt_is_still(s) || memory < SHARE_DAX_MEMORY)
+		return;
+	s->dax = FS_DAX_INODE;
+	s->window = SHARE_WINDOW_DEFAULT;
+}
+
+void share_opt_no_window(struct share_opt *s)
+{
+	s->dax = FS_DAX_NEVER;
+	s->window = 0;
 }
 
 /*

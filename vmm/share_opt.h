@@ -20,6 +20,9 @@
 #define SHARE_WINDOW_MAX     WINDOW_LEN_MAX
 #define SHARE_WINDOW_DEFAULT (64ull << 20)
 
+/* Of a smaller VM the window's page structures would take too large a part. */
+#define SHARE_DAX_MEMORY (512ull << 20)
+
 /**
  * struct share_opt - One --fs
  * @tag:	What the guest mounts it by
@@ -30,6 +33,7 @@
  * @upper:	It is to be the upper layer of an overlayfs
  * @quota_bytes: As fs_opts has it, and the next
  * @dax:	Which files the guest maps
+ * @dax_auto:	It was not said, or left to us: see share_opt_settle()
  * @locks:	Where locks of files hold
  * @window:	Bytes of guest memory for that; 0 if none
  */
@@ -48,6 +52,7 @@ struct share_opt {
 	uint64_t quota_bytes;
 	uint64_t quota_inodes;
 	enum fs_dax dax;
+	bool dax_auto;
 	enum fs_locks locks;
 	uint64_t window;
 };
@@ -60,6 +65,22 @@ struct share_opt {
  */
 MUST_CHECK int share_opt_parse(const char *v, struct share_opt *ret,
 			       struct err *e);
+
+/**
+ * share_opt_settle() - What depends on other options
+ * @memory:	Of the guest, in bytes
+ *
+ * Files are mapped, if nothing was said, where nobody changes them: read-only,
+ * and all may be remembered.  Their pages are then what the guest would have a
+ * copy of, and no more.
+ */
+void share_opt_settle(struct share_opt *s, uint64_t memory);
+
+/** share_opt_no_window() - Of one that was not asked for, and cannot be had */
+void share_opt_no_window(struct share_opt *s);
+
+/** share_opt_is_still() - Nobody changes the files: their lengths stay, too */
+bool share_opt_is_still(const struct share_opt *s);
 
 /**
  * share_opt_open() - Open what was named, or check the descriptor

@@ -136,11 +136,17 @@ static int make_window(struct vm *vm, struct share *s,
 	return r < 0 ? err_wrap(e, r, "--fs: tag=%s", o->tag) : 0;
 }
 
+/* Each slot may be one. */
+static unsigned int fds_window(uint64_t len)
+{
+	return (unsigned int)(len / WINDOW_SLOT);
+}
+
 static int make_server(struct vm *vm, struct share *s, struct share_opt *o,
 		       struct err *e)
 {
 	unsigned int fds = fds_each(vm);
-	unsigned int slots = (unsigned int)(s->window.len / WINDOW_SLOT);
+	unsigned int slots = fds_window(s->window.len);
 	unsigned int need = FS_FDS_MIN + FDS_OWN + slots;
 	struct fs_opts opts = { .ro = o->ro,
 				.cache = o->cache,
@@ -172,12 +178,14 @@ static int make_server(struct vm *vm, struct share *s, struct share_opt *o,
 static int make_device(struct share *s, const struct share_opt *o,
 		       uint64_t dax_base, struct err *e)
 {
+	/* Where no file changes its length nobody has to look at them. */
+	const bool tends = o->dax && !share_opt_is_still(o);
 	const struct virtio_fs_config cfg = { .tag = o->tag,
 					      .n_queues = o->queues,
 					      .serve = serve,
 					      .refuse = refuse,
 					      .renew = renew,
-					      .tend = o->dax ? tend : NULL,
+					      .tend = tends ? tend : NULL,
 					      .still = still,
 					      .jail = jail_worker,
 					      .ctx = s,
@@ -195,6 +203,10 @@ static int make_share(struct vm *vm, unsigned int i, struct err *e)
 	int r;
 
 	s->vm = vm;
+	/* What nobody asked for is no reason not to start. */
+	if (o->dax_auto &&
+	    fds_each(vm) < FS_FDS_MIN + FDS_OWN + fds_window(o->window))
+		share_opt_no_window(o);
 	r = o->dax ? make_window(vm, s, o, &gpa, e) : 0;
 
 	if (r == 0)

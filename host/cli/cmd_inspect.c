@@ -11,6 +11,7 @@
 
 #define LINE_MAX_BYTES 4096
 #define TIME_MAX       32
+#define WAY_MAX        128
 
 static const struct opt inspect_opts[] = {
 	CLI_COMMON_OPTS('h'),
@@ -66,15 +67,32 @@ static void print_mounts(const struct hutch_record *rec)
 {
 	for (size_t i = 0; rec->mounts && rec->mounts[i]; i++) {
 		const struct hutch_mount *m = rec->mounts[i];
-		bool ro = m->flags & HUTCH_MOUNT_RDONLY;
-		bool locks = m->flags & HUTCH_MOUNT_LOCKS_HOST;
+		char way[WAY_MAX] = "", window[SHOW_MAX];
+		bool more = m->dax != HUTCH_DAX_AUTO;
 
+		show_size(window, m->window);
+		(void)snprintf(
+			way, sizeof(way), "%s%s%s%s%s%s",
+			m->flags & HUTCH_MOUNT_RDONLY ? ",ro" : "",
+			m->flags & HUTCH_MOUNT_LOCKS_HOST ? ",locks=host" : "",
+			more ? ",dax=" : "", more ? hutch_dax_name(m->dax) : "",
+			m->window ? ",window=" : "", m->window ? window : "");
 		line("mount", "%s:%s%s%s", m->source, m->target,
-		     ro ? ":ro" : "",
-		     !locks ? ""
-		     : ro   ? ",locks=host"
-			    : ":locks=host");
+		     *way ? ":" : "", *way ? way + 1 : "");
 	}
+}
+
+/* As --image-dax has it; nothing if nothing was said. */
+static void print_image_dax(const struct hutch_record *rec)
+{
+	char window[SHOW_MAX];
+
+	if (rec->image_dax == HUTCH_DAX_AUTO)
+		return;
+	show_size(window, rec->image_window);
+	line("image-dax", "%s%s%s", hutch_dax_name(rec->image_dax),
+	     rec->image_window ? ",window=" : "",
+	     rec->image_window ? window : "");
 }
 
 static void print_forwards(const struct hutch_record *rec)
@@ -125,6 +143,7 @@ static void print_record(const struct hutch_record *rec)
 		show_size(disk, rec->disk_bytes);
 		line("disk", "%s",
 		     rec->disk == HUTCH_DISK_RAM ? "in memory" : disk);
+		print_image_dax(rec);
 	}
 	line("net", "%s", rec->net && *rec->net ? rec->net : "none");
 	print_mounts(rec);

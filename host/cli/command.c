@@ -75,6 +75,9 @@ static int read_vm(const struct command_opts *o, struct command *cmd,
 	for (size_t i = 0; r == 0 && i < o->mount.n; i++)
 		r = mount_words(&cmd->mounts, o->mount.v[i], e);
 	if (r == 0)
+		r = mount_image_dax(o->image_dax, &cmd->image_dax,
+				    &cmd->image_window, e);
+	if (r == 0)
 		r = netopt_parse(o->net, &o->net_rules, &cmd->net, e);
 	if (r == 0)
 		r = forwards_read(&cmd->forwards, o->publish.v, o->publish.n,
@@ -241,6 +244,10 @@ static void go_on(struct hutch_start_opts *so, const struct command_opts *o,
 	if (!o->disk && old->disk == HUTCH_DISK_RAM)
 		so->flags |= HUTCH_START_DISK_RAM;
 	go_on_net(so, old);
+	if (!o->image_dax) {
+		so->image_dax = old->image_dax;
+		so->image_window = old->image_window;
+	}
 }
 
 struct hutch_start_opts command_start_opts(const struct command_opts *o,
@@ -266,6 +273,8 @@ struct hutch_start_opts command_start_opts(const struct command_opts *o,
 	so.forwards = cmd->forwards.list;
 	so.image = cmd->image;
 	so.disk = cmd->disk;
+	so.image_dax = cmd->image_dax;
+	so.image_window = cmd->image_window;
 	so.net = cmd->net.net;
 	so.net_policy = cmd->net.policy;
 	if (cmd->old)

@@ -37,6 +37,7 @@ struct command_opts {
 	const char *on_exit;
 	const char *disk;
 	const char *entrypoint;
+	const char *image_dax;
 	const char *pull;
 	const char *net;
 	struct opt_list net_rules;
@@ -90,8 +91,10 @@ struct command_opts {
 	  "instead of the image's; \"\" for none" }, \
 	{ "pull", 0, OPT_STR, COMMAND_OFF(pull), "WHEN", \
 	  "an image: missing, always or never (missing)" }, \
+	{ "image-dax", 0, OPT_STR, COMMAND_OFF(image_dax), "WHICH", \
+	  "its files mapped: auto, never, inode, always" }, \
 	{ "volume", 'v', OPT_LIST, COMMAND_OFF(volume), "SRC:DST[:WAY]", \
-	  "a folder, file or volume; :ro, :locks=host or both" }, \
+	  "folder, file, volume; ro, locks=host, dax=inode" }, \
 	{ "mount", 0, OPT_LIST, COMMAND_OFF(mount), "WORDS", \
 	  "the same as type=bind,src=SRC,dst=DST[,readonly]" }, \
 	{ "net", 0, OPT_STR, COMMAND_OFF(net), "NET", \
@@ -163,6 +166,8 @@ struct command {
 	uint64_t memory;
 	uint64_t idle_timeout_ms;
 	uint64_t disk;
+	enum hutch_dax image_dax;
+	uint64_t image_window;
 	struct cli_mounts mounts;
 	struct netopt net;
 	struct cli_forwards forwards;

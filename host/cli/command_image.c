@@ -81,6 +81,8 @@ static int no_image(const struct cli *c, const struct command_opts *o)
 				 "--entrypoint is for images: write hutch "
 				 "%s IMAGE",
 				 c->verb->name);
+	if (o->image_dax)
+		return cli_usage(c, "--image-dax is for images");
 	if (o->disk)
 		return cli_usage(c, "--disk is for images: without one all is "
 				    "in memory");

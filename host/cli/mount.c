@@ -8,12 +8,17 @@
 #include "host/cli/mount.h"
 #include "host/cli/value.h"
 
-#define VOLUME "--volume"
-#define MOUNT  "--mount"
-#define TYPE   1u /* seen: see struct words */
-#define SRC    2u
-#define DST    4u
-#define LOCKS  8u
+#define VOLUME       "--volume"
+#define MOUNT        "--mount"
+#define IMAGE_DAX    "--image-dax"
+#define DAX_NAME_MAX 32
+#define TYPE         1u /* seen: see struct words */
+#define SRC          2u
+#define DST          4u
+#define LOCKS        8u
+#define DAX          16u
+#define WINDOW       32u
+#define EXTRA        (LOCKS | DAX | WINDOW)
 
 static int no_memory(struct hutch_err *e)
 {
@@ -56,33 +61,88 @@ static int finish(struct cli_mounts *ms, struct hutch_err *e)
 	return 0;
 }
 
+/* ---- Both ---- */
+
+/* "locks=", "dax=" and "window=". Return: 0; -EINVAL; -ERANGE */
+static int take_extra(struct hutch_mount *m, unsigned int what,
+		      const char *value, const char *option, const char *word,
+		      struct hutch_err *e)
+{
+	if (what == DAX)
+		return hutch_parse_dax(option, value, &m->dax, e);
+	if (what == WINDOW)
+		return value_size(option, value, &m->window, e);
+	if (strcmp(value, "host") == 0)
+		m->flags |= HUTCH_MOUNT_LOCKS_HOST;
+	else if (strcmp(value, "guest") == 0)
+		m->flags &= ~HUTCH_MOUNT_LOCKS_HOST;
+	else
+		return value_refuse(e, option, word,
+				    "has locks that are neither host nor "
+				    "guest");
+	return 0;
+}
+
+static unsigned int key_of(const char *key)
+{
+	static const struct {
+		const char *name;
+		unsigned int what;
+	} keys[] = {
+		{ "type", TYPE },       { "source", SRC }, { "src", SRC },
+		{ "destination", DST }, { "dst", DST },    { "target", DST },
+		{ "locks", LOCKS },     { "dax", DAX },    { "window", WINDOW },
+	};
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		if (strcmp(keys[i].name, key) == 0)
+			return keys[i].what;
+	return 0;
+}
+
 /* ---- --volume ---- */
+
+static int take_mode(struct hutch_mount *m, char *s, const char *word,
+		     struct hutch_err *e)
+{
+	char *value = strchr(s, '=');
+	unsigned int what;
+
+	if (!value && strcmp(s, "ro") == 0) {
+		m->flags |= HUTCH_MOUNT_RDONLY;
+		return 0;
+	}
+	if (!value && strcmp(s, "rw") == 0)
+		return 0;
+	if (value)
+		*value++ = '\0';
+	what = value ? key_of(s) & EXTRA : 0;
+	if (!what)
+		return value_refuse(e, VOLUME, word,
+				    "ends in something that is none of ro, rw, "
+				    "locks=, dax= and window=");
+	return take_extra(m, what, value, VOLUME, word, e);
+}
 
 static int take_modes(struct hutch_mount *m, char *modes, const char *word,
 		      struct hutch_err *e)
 {
 	char *save = NULL;
+	int r = 0;
 
 	if (!*modes)
 		return value_refuse(e, VOLUME, word, "ends in ':'");
-	for (char *s = strtok_r(modes, ",", &save); s;
-	     s = strtok_r(NULL, ",", &save)) {
-		if (strcmp(s, "ro") == 0)
-			m->flags |= HUTCH_MOUNT_RDONLY;
-		else if (strcmp(s, "locks=host") == 0)
-			m->flags |= HUTCH_MOUNT_LOCKS_HOST;
-		else if (strcmp(s, "rw") != 0 && strcmp(s, "locks=guest") != 0)
-			return value_refuse(e, VOLUME, word,
-					    "ends in something that is "
-					    "none of ro, rw and locks=host");
-	}
-	return 0;
+	for (char *s = strtok_r(modes, ",", &save); r == 0 && s;
+	     s = strtok_r(NULL, ",", &save))
+		r = take_mode(m, s, word, e);
+	return r;
 }
 
 int mount_volume(struct cli_mounts *ms, const char *word, struct hutch_err *e)
 {
 	char *src = grow(ms, word), *dst, *modes;
 	struct hutch_mount *m;
+	int r = 0;
 
 	if (!src)
 		return no_memory(e);
@@ -105,41 +165,12 @@ int mount_volume(struct cli_mounts *ms, const char *word, struct hutch_err *e)
 		*modes++ = '\0';
 	m->source = src;
 	m->target = dst;
-	if (modes && take_modes(m, modes, word, e) < 0)
-		return -EINVAL;
-	return finish(ms, e);
+	if (modes)
+		r = take_modes(m, modes, word, e);
+	return r == 0 ? finish(ms, e) : r;
 }
 
 /* ---- --mount ---- */
-
-static unsigned int key_of(const char *key)
-{
-	static const struct {
-		const char *name;
-		unsigned int what;
-	} keys[] = {
-		{ "type", TYPE },       { "source", SRC }, { "src", SRC },
-		{ "destination", DST }, { "dst", DST },    { "target", DST },
-		{ "locks", LOCKS },
-	};
-
-	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-		if (strcmp(keys[i].name, key) == 0)
-			return keys[i].what;
-	return 0;
-}
-
-static int take_locks(struct hutch_mount *m, const char *value,
-		      const char *word, struct hutch_err *e)
-{
-	if (strcmp(value, "host") == 0)
-		m->flags |= HUTCH_MOUNT_LOCKS_HOST;
-	else if (strcmp(value, "guest") != 0)
-		return value_refuse(e, MOUNT, word,
-				    "has locks that are neither host nor "
-				    "guest");
-	return 0;
-}
 
 static int take_flag(struct hutch_mount *m, const char *key, const char *value,
 		     const char *word, struct hutch_err *e)
@@ -147,7 +178,7 @@ static int take_flag(struct hutch_mount *m, const char *key, const char *value,
 	if (strcmp(key, "readonly") != 0 && strcmp(key, "ro") != 0)
 		return value_refuse(e, MOUNT, word,
 				    "has a word that is none of type, src, "
-				    "dst, readonly and locks");
+				    "dst, readonly, locks, dax and window");
 	if (!value || strcmp(value, "true") == 0 || strcmp(value, "1") == 0)
 		m->flags |= HUTCH_MOUNT_RDONLY;
 	else if (strcmp(value, "false") == 0 || strcmp(value, "0") == 0)
@@ -175,8 +206,8 @@ static int take_word(struct hutch_mount *m, char *s, const char *word,
 		return value_refuse(e, MOUNT, word,
 				    "says the same thing twice");
 	*seen |= what;
-	if (what == LOCKS)
-		return take_locks(m, value, word, e);
+	if (what & EXTRA)
+		return take_extra(m, what, value, MOUNT, word, e);
 	if (what == SRC)
 		m->source = value;
 	else if (what == DST)
@@ -201,11 +232,35 @@ int mount_words(struct cli_mounts *ms, const char *word, struct hutch_err *e)
 	for (char *s = strtok_r(text, ",", &save); r == 0 && s;
 	     s = strtok_r(NULL, ",", &save))
 		r = take_word(&ms->one[ms->n - 1], s, word, &seen, e);
-	if (r == 0 && (seen & ~LOCKS) != (TYPE | SRC | DST))
+	if (r == 0 && (seen & ~EXTRA) != (TYPE | SRC | DST))
 		r = value_refuse(e, MOUNT, word,
 				 "is not type=bind,src=SRC,dst=DST, or "
 				 "type=volume");
 	return r == 0 ? finish(ms, e) : r;
+}
+
+/* ---- --image-dax ---- */
+
+int mount_image_dax(const char *word, enum hutch_dax *dax, uint64_t *window,
+		    struct hutch_err *e)
+{
+	static const char key[] = "window=";
+	char name[DAX_NAME_MAX];
+	size_t len = word ? strcspn(word, ",") : 0;
+	const char *rest = word ? word + len : NULL;
+	int r;
+
+	if (!word)
+		return 0;
+	if (*rest && strncmp(rest + 1, key, strlen(key)) != 0)
+		return value_refuse(e, IMAGE_DAX, word,
+				    "is not WHICH or WHICH,window=SIZE");
+	(void)snprintf(name, sizeof(name), "%.*s", (int)MIN(len, sizeof(name)),
+		       word);
+	r = hutch_parse_dax(IMAGE_DAX, name, dax, e);
+	if (r == 0 && *rest)
+		r = value_size(IMAGE_DAX, rest + 1 + strlen(key), window, e);
+	return r;
 }
 
 const struct hutch_mount *const *mount_list(const struct cli_mounts *ms)

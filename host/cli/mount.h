@@ -19,9 +19,9 @@ struct cli_mounts {
 };
 
 /**
- * mount_volume() - "SRC:DST[:ro]", "NAME:DST[:ro,locks=host]"
+ * mount_volume() - "SRC:DST[:ro]", "NAME:DST[:ro,locks=host,dax=inode]"
  *
- * Return: 0; -EINVAL; -ENOMEM
+ * Return: 0; -EINVAL; -ERANGE; -ENOMEM
  */
 MUST_CHECK int mount_volume(struct cli_mounts *ms, const char *word,
 			    struct hutch_err *e);
@@ -29,13 +29,24 @@ MUST_CHECK int mount_volume(struct cli_mounts *ms, const char *word,
 /**
  * mount_words() - "type=bind|volume,src=SRC,dst=DST[,readonly][,locks=host]"
  *
- * Return: 0; -EINVAL; -ENOMEM
+ * Also dax=never|inode|always and window=SIZE.
+ *
+ * Return: 0; -EINVAL; -ERANGE; -ENOMEM
  */
 MUST_CHECK int mount_words(struct cli_mounts *ms, const char *word,
 			   struct hutch_err *e);
 
 /** mount_list() - For hutch_start(), borrowed; NULL if there is none */
 const struct hutch_mount *const *mount_list(const struct cli_mounts *ms);
+
+/**
+ * mount_image_dax() - "never", "inode,window=64M": the value of --image-dax
+ * @word:	NULL: nothing was said, and @dax and @window stay
+ *
+ * Return: 0; -EINVAL; -ERANGE
+ */
+MUST_CHECK int mount_image_dax(const char *word, enum hutch_dax *dax,
+			       uint64_t *window, struct hutch_err *e);
 
 /** mount_done() - Free it */
 void mount_done(struct cli_mounts *ms);

@@ -14,6 +14,7 @@
 #include "common/log.h"
 #include "host/keeper/keeper.h"
 #include "host/lib/bootmsg.h"
+#include "host/lib/dax.h"
 #include "host/lib/mounts.h"
 #include "host/lib/child.h"
 #include "host/lib/vmdir.h"
@@ -166,13 +167,16 @@ static void add_text(struct command_line *c, const char *option,
 /* Both are hutch's own trees, which nobody else changes while it runs. */
 static void add_root(struct command_line *c, const struct keeper *k)
 {
+	char dax[DAX_WORDS_MAX];
+
 	if (k->fd[LAUNCH_FD_IMAGE] < 0) {
 		add(c, "--initrd");
 		add(c, k->path[LAUNCH_PATH_ROOT]);
 		return;
 	}
-	add_text(c, "--fs", "tag=%s,fd=%d,ro,cache=always,owner=mapped",
-		 BOOTMSG_TAG_IMAGE, k->fd[LAUNCH_FD_IMAGE]);
+	add_text(c, "--fs", "tag=%s,fd=%d,ro,cache=always,owner=mapped%s",
+		 BOOTMSG_TAG_IMAGE, k->fd[LAUNCH_FD_IMAGE],
+		 dax_words(k->rec->image_dax, k->rec->image_window, dax));
 	if (k->fd[LAUNCH_FD_DISK] >= 0)
 		add_text(c, "--fs",
 			 "tag=%s,fd=%d,cache=always,owner=mapped,upper,"
@@ -184,17 +188,18 @@ static void add_root(struct command_line *c, const struct keeper *k)
 static void add_mounts(struct command_line *c, const struct keeper *k)
 {
 	const struct hutch_mount *const *m = k->rec->mounts;
-	char tag[MOUNTS_TAG_MAX];
+	char tag[MOUNTS_TAG_MAX], dax[DAX_WORDS_MAX];
 
 	for (unsigned int i = 0; m && m[i] && i < HUTCH_MOUNTS_MAX; i++) {
 		mounts_tag(tag, i);
-		add_text(c, "--fs", "tag=%s,fd=%d%s%s%s", tag,
+		add_text(c, "--fs", "tag=%s,fd=%d%s%s%s%s", tag,
 			 k->fd[LAUNCH_FD_MOUNT + i],
 			 m[i]->flags & HUTCH_MOUNT_RDONLY ? ",ro" : "",
 			 m[i]->flags & HUTCH_MOUNT_VOLUME ? ",owner=mapped"
 							  : "",
 			 m[i]->flags & HUTCH_MOUNT_LOCKS_HOST ? ",locks=host"
-							      : "");
+							      : "",
+			 dax_words(m[i]->dax, m[i]->window, dax));
 	}
 }
 

@@ -226,11 +226,39 @@ enum hutch_wait {
 #define HUTCH_MOUNT_LOCKS_HOST (1u << 2)
 
 /**
+ * enum hutch_dax - Which files a VM maps from the host's page cache
+ *
+ * The others it reads: it has copies of them in its own memory.  Guests that
+ * map the same file can tell which of its pages another has used.  What is
+ * mapped takes room in a window above the VM's memory, which costs it 64 bytes
+ * for each page of 4 KiB, used or not.  Of a mapped file that is made shorter on
+ * the host the VM sees zeros.
+ */
+enum hutch_dax {
+	HUTCH_DAX_AUTO = 0, /* of an image, in a VM of HUTCH_DAX_MEMORY or more:
+			     * as HUTCH_DAX_INODE; of all else none */
+	HUTCH_DAX_NEVER,    /* none; there is no window */
+	HUTCH_DAX_INODE,    /* regular files of 1 MiB and more */
+	HUTCH_DAX_ALWAYS    /* all regular files */
+};
+
+#define HUTCH_DAX_MEMORY (512ull << 20)
+
+/* Bytes of a window. */
+#define HUTCH_WINDOW_MIN     (16ull << 20)
+#define HUTCH_WINDOW_MAX     (1ull << 30)
+#define HUTCH_WINDOW_STEP    (2ull << 20)
+#define HUTCH_WINDOW_DEFAULT (64ull << 20)
+
+/**
  * struct hutch_mount - A folder of the host, or a regular file, for a VM
  * @size:	sizeof(struct hutch_mount)
  * @source:	Path on the host, which must exist; or the name of a volume
  * @target:	Absolute path in the VM, made there if it is missing
  * @flags:	HUTCH_MOUNT_*
+ * @dax:	Which of its files are mapped
+ * @window:	For HUTCH_DAX_INODE and HUTCH_DAX_ALWAYS: its size in bytes, a
+ *		multiple of HUTCH_WINDOW_STEP; 0: HUTCH_WINDOW_DEFAULT
  *
  * The guest can do there what the user could who starts the VM, and its files
  * seem to belong to root.  Of a file that is replaced by another, rather than
@@ -241,10 +269,13 @@ struct hutch_mount {
 	const char *source;
 	const char *target;
 	unsigned int flags;
+	enum hutch_dax dax;
+	uint64_t window;
 };
 
 /* clang-format off */
-#define HUTCH_MOUNT_INIT { sizeof(struct hutch_mount), NULL, NULL, 0 }
+#define HUTCH_MOUNT_INIT { sizeof(struct hutch_mount), NULL, NULL, 0, \
+			   HUTCH_DAX_AUTO, 0 }
 /* clang-format on */
 
 /**
@@ -327,6 +358,8 @@ struct hutch_image;
  *		must have one
  *
  * @forwards:	At most HUTCH_FORWARDS_MAX, none twice; NULL: none.  Ends in NULL
+ * @image_dax:	Which files of the image are mapped
+ * @image_window: As in struct hutch_mount
  *
  * The disk is kept when the VM has stopped, and the next start under its name
  * goes on with it.  That has to be with the same image (-EEXIST); hutch_rm()
@@ -356,6 +389,8 @@ struct hutch_start_opts {
 	const char *net;
 	const char *net_policy;
 	const struct hutch_forward *const *forwards;
+	enum hutch_dax image_dax;
+	uint64_t image_window;
 };
 
 /* clang-format off */
@@ -364,7 +399,7 @@ struct hutch_start_opts {
 		sizeof(struct hutch_start_opts), NULL, 0, 0, 0, NULL,     \
 			NULL, NULL, NULL, NULL, NULL, 0, 0,               \
 			HUTCH_WAIT_STARTED, NULL, 0, HUTCH_ON_EXIT_STOP,  \
-			NULL, NULL, 0, NULL, NULL, NULL                   \
+			NULL, NULL, 0, NULL, NULL, NULL, HUTCH_DAX_AUTO, 0 \
 	}
 /* clang-format on */
 
@@ -487,6 +522,7 @@ enum hutch_disk {
  * @net_policy:	Likewise, or ""
  * @forwards:	Ports, by address and port, with the one that was free where 0
  *		was asked for; NULL if none.  Ends in NULL
+ * @image_dax:	As in struct hutch_start_opts, as is @image_window
  *
  * Made by the library, which may add fields at the end.
  */
@@ -533,6 +569,8 @@ struct hutch_record {
 	const char *net;
 	const char *net_policy;
 	const struct hutch_forward *const *forwards;
+	enum hutch_dax image_dax;
+	uint64_t image_window;
 };
 
 /**
@@ -2093,6 +2131,13 @@ HUTCH_API int hutch_parse_uint(const char *what, const char *s, uint64_t min,
  */
 HUTCH_API int hutch_parse_signal(const char *what, const char *s, int *ret,
 				 struct hutch_err *e);
+
+/** hutch_dax_name() - "auto", "never" and so on; "?" for an unknown one */
+HUTCH_API const char *hutch_dax_name(enum hutch_dax dax);
+
+/** hutch_parse_dax() - Such a name. Return: 0; -EINVAL */
+HUTCH_API int hutch_parse_dax(const char *what, const char *s,
+			      enum hutch_dax *ret, struct hutch_err *e);
 
 /** hutch_name_ok() - 1 if @s can be a VM's name, else 0 */
 HUTCH_API int hutch_name_ok(const char *s);

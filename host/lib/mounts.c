@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "common/log.h"
+#include "host/lib/dax.h"
 #include "host/lib/internal.h"
 #include "host/lib/mounts.h"
 #include "host/lib/volume.h"
@@ -89,6 +90,11 @@ static int take_one(const struct hutch_mount *m, struct mount_one *ret,
 	if (!o.source || !*o.source || !o.target)
 		return err_set(e, -EINVAL,
 			       "mount: what and where are both needed");
+	r = dax_check("mount", o.dax, o.window, e);
+	if (r < 0)
+		return r;
+	ret->dax = o.dax;
+	ret->window = o.window;
 	ret->ro = o.flags & HUTCH_MOUNT_RDONLY;
 	ret->locks_host = o.flags & HUTCH_MOUNT_LOCKS_HOST;
 	ret->volume = o.flags & HUTCH_MOUNT_VOLUME;
@@ -265,6 +271,8 @@ int mounts_record(const struct mounts *ms,
 				 (ms->m[i].volume ? HUTCH_MOUNT_VOLUME : 0) |
 				 (ms->m[i].locks_host ? HUTCH_MOUNT_LOCKS_HOST
 						      : 0),
+			.dax = ms->m[i].dax,
+			.window = ms->m[i].window,
 		};
 		text = stpcpy(target, ms->m[i].target) + 1;
 	}

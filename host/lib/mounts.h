@@ -15,6 +15,7 @@
  * struct mount_one - A folder or a regular file
  * @source:	Absolute, without symlinks; or name of the volume
  * @target:	Absolute, one '/' between names and none at the end
+ * @dax:	As in struct hutch_mount, as is @window
  * @fd:		The folder's place, or the file open for what the guest may do;
  *		for the monitor
  */
@@ -25,6 +26,8 @@ struct mount_one {
 	bool file;
 	bool volume;
 	bool locks_host;
+	enum hutch_dax dax;
+	uint64_t window;
 	int fd;
 };
 

@@ -5,23 +5,14 @@
 #include <string.h>
 
 #include "common/words.h"
-#include "host/lib/forward.h"
 #include "host/lib/internal.h"
 #include "host/lib/jsontext.h"
-#include "host/lib/mounts.h"
 #include "host/lib/names.h"
 #include "host/lib/record.h"
+#include "host/lib/recordlists.h"
 
 static const char on_exit_keep[] = "keep";
 static const char on_exit_stop[] = "stop";
-
-/* Types of mounts. */
-static const char bind[] = "bind";
-static const char volume[] = "volume";
-
-/* Where locks of a mount hold. */
-static const char locks_host[] = "host";
-static const char locks_guest[] = "guest";
 
 /* By enum hutch_disk; none is null. */
 static const char *const disks[] = { NULL, "ram", "kept" };
@@ -45,45 +36,6 @@ static json_t *json_labels(const char *const *v)
 		}
 	}
 	return o;
-}
-
-static json_t *json_mounts(const struct hutch_mount *const *v)
-{
-	json_t *a = json_array();
-
-	for (size_t i = 0; v && v[i]; i++) {
-		json_t *o = json_pack(
-			"{s:s, s:o, s:o, s:b, s:s}", "type",
-			v[i]->flags & HUTCH_MOUNT_VOLUME ? volume : bind,
-			"source", jsontext_string(v[i]->source), "target",
-			jsontext_string(v[i]->target), "readonly",
-			!!(v[i]->flags & HUTCH_MOUNT_RDONLY), "locks",
-			v[i]->flags & HUTCH_MOUNT_LOCKS_HOST ? locks_host
-							     : locks_guest);
-
-		if (json_array_append_new(a, o) < 0) {
-			json_decref(a);
-			return NULL;
-		}
-	}
-	return a;
-}
-
-static json_t *json_forwards(const struct hutch_forward *const *v)
-{
-	json_t *a = json_array();
-
-	for (size_t i = 0; v && v[i]; i++) {
-		json_t *o = json_pack("{s:s, s:i, s:i}", "host", v[i]->host,
-				      "port", (int)v[i]->port, "guest_port",
-				      (int)v[i]->guest_port);
-
-		if (json_array_append_new(a, o) < 0) {
-			json_decref(a);
-			return NULL;
-		}
-	}
-	return a;
 }
 
 static json_t *json_time(int64_t ns)
@@ -152,16 +104,20 @@ static json_t *record_to_json(const struct hutch_record *rec)
 	PUT("log_lost", json_integer((json_int_t)rec->log_lost));
 	PUT("events_lost", json_integer((json_int_t)rec->events_lost));
 	PUT("main_ended", json_time(rec->main_ended_ns));
-	PUT("mounts", json_mounts(rec->mounts));
+	PUT("mounts", recordlists_mounts(rec->mounts));
 	PUT("image", *rec->image ? jsontext_string(rec->image) : json_null());
 	PUT("image_id",
 	    *rec->image_id ? json_string(rec->image_id) : json_null());
 	PUT("disk",
 	    disks[rec->disk] ? json_string(disks[rec->disk]) : json_null());
 	PUT("disk_bytes", json_or_null((json_int_t)rec->disk_bytes, 0));
+	PUT("image_dax", *rec->image
+				 ? json_string(hutch_dax_name(rec->image_dax))
+				 : json_null());
+	PUT("image_window", json_or_null((json_int_t)rec->image_window, 0));
 	PUT("net", *rec->net ? jsontext_string(rec->net) : json_null());
 	PUT("net_policy", json_text(rec->net_policy));
-	PUT("forwards", json_forwards(rec->forwards));
+	PUT("forwards", recordlists_forwards(rec->forwards));
 #undef PUT
 	if (r == 0)
 		return j;
@@ -254,67 +210,6 @@ static int get_labels(const json_t *j, const char *const **field)
 	return n ? record_set_list(field, v) : 0;
 }
 
-static int get_mount(const json_t *o, struct mount_one *ret)
-{
-	const char *source = json_string_value(json_object_get(o, "source"));
-	const char *target = json_string_value(json_object_get(o, "target"));
-	const char *type = json_string_value(json_object_get(o, "type"));
-	const char *locks = json_string_value(json_object_get(o, "locks"));
-
-	if (!source || !target)
-		return -EBADMSG;
-	*ret = (struct mount_one){
-		.source = strdup(source),
-		.target = strdup(target),
-		.ro = json_is_true(json_object_get(o, "readonly")),
-		.volume = type && strcmp(type, volume) == 0,
-		.locks_host = locks && strcmp(locks, locks_host) == 0,
-		.fd = -1,
-	};
-	return ret->source && ret->target ? 0 : -ENOMEM;
-}
-
-static int get_mounts(const json_t *j, const struct hutch_mount *const **field)
-{
-	const json_t *a = json_object_get(j, "mounts");
-	size_t n = json_array_size(a);
-	struct mounts ms = { .n = 0 };
-	int r = n > HUTCH_MOUNTS_MAX ? -EBADMSG : 0;
-
-	for (size_t i = 0; r == 0 && i < n; i++)
-		r = get_mount(json_array_get(a, i), &ms.m[ms.n++]);
-	if (r == 0)
-		r = mounts_record(&ms, field);
-	mounts_done(&ms);
-	return r;
-}
-
-static int get_forwards(const json_t *j,
-			const struct hutch_forward *const **field)
-{
-	const json_t *a = json_object_get(j, "forwards");
-	struct hutch_forward f[HUTCH_FORWARDS_MAX];
-	const struct hutch_forward *v[HUTCH_FORWARDS_MAX + 1] = { NULL };
-	size_t n = json_array_size(a);
-
-	if (n > HUTCH_FORWARDS_MAX)
-		return -EBADMSG;
-	for (size_t i = 0; i < n; i++) {
-		const json_t *o = json_array_get(a, i);
-
-		f[i] = (struct hutch_forward){
-			.size = sizeof(*f),
-			.host = json_string_value(json_object_get(o, "host")),
-			.port = (unsigned int)get_int(o, "port", 0),
-			.guest_port = (unsigned int)get_int(o, "guest_port", 0),
-		};
-		if (!f[i].host || forward_check(&f[i], NULL) < 0)
-			return -EBADMSG;
-		v[i] = &f[i];
-	}
-	return forwards_record(v, field);
-}
-
 static int fill_names(const json_t *j, struct hutch_record *rec)
 {
 	const char *name = json_string_value(json_object_get(j, "name"));
@@ -348,8 +243,11 @@ static int fill_lists(const json_t *j, struct hutch_record *rec)
 	r = r < 0 ? r : get_text(j, "net_policy", &rec->net_policy);
 	r = r < 0 ? r : get_list(j, "command", &rec->argv);
 	r = r < 0 ? r : get_labels(j, &rec->labels);
-	r = r < 0 ? r : get_mounts(j, &rec->mounts);
-	r = r < 0 ? r : get_forwards(j, &rec->forwards);
+	r = r < 0 ? r
+		  : recordlists_get_dax(j, "image_dax", "image_window",
+					&rec->image_dax, &rec->image_window);
+	r = r < 0 ? r : recordlists_get_mounts(j, &rec->mounts);
+	r = r < 0 ? r : recordlists_get_forwards(j, &rec->forwards);
 	return r < 0 ? r : get_list(j, "env", &rec->env);
 }
 

@@ -7,6 +7,7 @@
 
 #include "common/log.h"
 #include "common/wire.h"
+#include "host/lib/dax.h"
 #include "host/lib/disk.h"
 #include "host/lib/execmsg.h"
 #include "host/lib/forward.h"
@@ -173,7 +174,13 @@ int startopts_check(const struct hutch_start_opts *o, bool has_ret,
 	    strv_len(hutch_image_info_of(o->image)->volumes) > DISK_VOLUMES_MAX)
 		return err_set(e, -EINVAL, "the image has more than %d volumes",
 			       DISK_VOLUMES_MAX);
+	if ((o->image_dax || o->image_window) && !o->image)
+		return err_set(e, -EINVAL,
+			       "image_dax: a VM without an image has nothing "
+			       "to map");
 	r = check_size(o, e);
+	r = r < 0 ? r
+		  : dax_check("image_dax", o->image_dax, o->image_window, e);
 	r = r < 0 ? r : check_life(o, e);
 	r = r < 0 ? r : check_hostname(o->hostname, e);
 	r = r < 0 ? r : forwards_check(o->forwards, e);
@@ -237,6 +244,8 @@ static int fill_image(struct hutch_record *rec,
 		rec->disk_bytes = o->disk ? o->disk : HUTCH_DISK_DEFAULT;
 	rec->disk = o->flags & HUTCH_START_DISK_RAM ? HUTCH_DISK_RAM
 						    : HUTCH_DISK_KEPT;
+	rec->image_dax = o->image_dax;
+	rec->image_window = o->image_window;
 	if (record_set(&rec->image, image_name(o->image)) < 0)
 		return -ENOMEM;
 	return record_set(&rec->image_id, hutch_image_info_of(o->image)->id);

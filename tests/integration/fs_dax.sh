@@ -2,21 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Shared folders whose files are mapped: the window of virtio-fs on a real KVM
 
-# mapped WORDS: from now on each share of a VM has these words too.
-mapped() {
-	mkdir libexec share
-	ln -s "$HUTCH_LIBEXEC"/* libexec/
-	rm libexec/hutch-vmm
-	cat >libexec/hutch-vmm <<-END
-		#!/bin/bash
-		for a; do
-			case \$a in tag=hutch*) a+=,$1 ;; esac
-			args+=("\$a")
-		done
-		exec "$HUTCH_LIBEXEC/hutch-vmm" "\${args[@]}"
-	END
-	chmod 755 libexec/hutch-vmm
-	export HUTCH_LIBEXEC=$PWD/libexec
+# shared: a folder for guests, with the program that maps files.
+shared() {
+	mkdir share
 	cp "$(command -v guest_map)" share/tool
 }
 
@@ -41,11 +29,11 @@ print(dict(w.split("=", 1) if "=" in w else (w, "") for w in
 test_mapped_files_are_the_hosts_own_pages() {
 	local n
 
-	mapped dax=always,window=32M
+	shared
 	dd if=/dev/urandom of=share/in bs=1000 count=5000 status=none
 	cp share/in share/out
-	start v -v ./share:/data
-	start w -v ./share:/data
+	start v -v ./share:/data:dax=always,window=32M
+	start w --mount "type=bind,src=$PWD/share,dst=/data,dax=always,window=32M"
 	tool v cat /data/in
 	cmp "$out" share/in || fail "what the guest read"
 	tool v put /data/out 3000000 'by the guest'
@@ -77,9 +65,9 @@ test_mapped_files_are_the_hosts_own_pages() {
 test_file_that_changes_its_length_under_a_reader_and_a_writer() {
 	local n pid
 
-	mapped dax=always
+	shared
 	head -c 2M /dev/zero >share/f
-	start v -v ./share:/data
+	start v -v ./share:/data:dax=always
 	hutch exec v -- /data/tool ride /data/f 512 >ride.log 2>&1 &
 	pid=$!
 	retry 30 grep -q w share/f
@@ -103,4 +91,65 @@ test_file_that_changes_its_length_under_a_reader_and_a_writer() {
 	[ "$(stat_of v fs_mended)" -gt 0 ] || fail "nothing had to be mended"
 	expect 0 hutch exec v -- true
 	hutch stop v
+}
+
+# dax_of VM FILE...: whether it maps each, in one line of 1 and 0.
+dax_of() {
+	expect 0 hutch exec "$1" -- /tool dax "${@:2}"
+	tr -d '\n' <"$out"
+}
+
+# An image's large files, in VMs that have the memory for it, and as they say.
+test_files_of_an_image_are_mapped() {
+	local v
+
+	mkdir -p image/bin share
+	cp "$(command -v guest_map)" image/tool
+	cp image/tool image/large
+	truncate -s 2M image/large
+	head -c 3M /dev/urandom >image/big
+	echo small >image/little
+	cp image/big share/
+	tar -C image -cf image.tar .
+	expect 0 hutch image import image.tar mapped
+
+	hutch start -m 512M -v ./share:/data:ro v mapped >/dev/null
+	hutch start --disk ram -m 512M w mapped >/dev/null
+	hutch start --disk ram -m 256M small mapped >/dev/null
+	hutch start --image-dax never -m 512M no mapped >/dev/null
+	# Not the folder of a user's, though it is read-only.
+	is 1100 "$(dax_of v /big /large /little /data/big)" "in 512M"
+	is 0 "$(dax_of small /big)" "in 256M"
+	is 0 "$(dax_of no /big)" "where it is not wanted"
+	for v in v w no; do
+		# A program that is mapped itself.
+		expect 0 hutch exec $v -- /large cat /big
+		cmp "$out" image/big || fail "what $v read"
+	done
+	for v in v w; do
+		[ "$(stat_of $v fs_mapped)" -gt 1 ] || fail "$v maps nothing"
+	done
+	is 0 "$(stat_of no fs_mapped)" "slots of one that maps nothing"
+	# What is written is on the disk, and that is not mapped.
+	expect 0 hutch exec v -- /tool put /big 0 'by the guest'
+	is 01 "$(dax_of v /big /large)" "after a copy"
+	expect 0 hutch exec w -- /tool cat /big
+	cmp "$out" image/big || fail "the image is not what it was"
+	hutch stop v w small no
+
+	# As it was asked for, also when that is not said again.
+	is auto "$(hutch inspect --json v | json 0.image_dax)" "on record"
+	expect 0 hutch start no
+	is 0 "$(dax_of no /big)" "after a stop"
+	hutch stop no
+	expect 0 hutch start --image-dax always,window=32M \
+		--mount "type=bind,src=$PWD/share,dst=/data,dax=inode" no
+	is 111 "$(dax_of no /big /little /data/big)" "after a change"
+	hutch stop no
+	expect 0 hutch start -m 256M no
+	is 111 "$(dax_of no /big /little /data/big)" "as it was changed"
+	expect 0 hutch inspect no
+	like '^image-dax +always,window=32M$' "$(cat "$out")" "inspect"
+	like '^mount +.*/share:/data:dax=inode$' "$(cat "$out")" "inspect"
+	hutch rm -f no v
 }

@@ -3,6 +3,8 @@
  * tests/integration/guest_map.c - files by mmap()
  *
  *	guest_map cat FILE		write it out, from a mapping
+ *	guest_map dax FILE...		1 or 0 of each: whether it is mapped with
+ *					no copy in this machine's memory
  *	guest_map put FILE OFF TEXT	write TEXT there, through a mapping
  *	guest_map many DIR N		a byte of each page of DIR/0 to DIR/N-1,
  *					twice; each is 4 MiB of its number
@@ -73,6 +75,17 @@ static void cat(const char *path)
 		if (fwrite(buf, 1, n, stdout) != n)
 			die("write");
 		done += n;
+	}
+}
+
+static void dax(char **path)
+{
+	for (; *path; path++) {
+		struct statx st;
+
+		if (statx(AT_FDCWD, *path, 0, STATX_BASIC_STATS, &st) < 0)
+			die(*path);
+		(void)printf("%d\n", (st.stx_attributes & STATX_ATTR_DAX) != 0);
 	}
 }
 
@@ -163,6 +176,8 @@ int main(int argc, char **argv)
 
 	if (strcmp(what, "cat") == 0)
 		cat(argv[2]);
+	else if (strcmp(what, "dax") == 0)
+		dax(argv + 2);
 	else if (strcmp(what, "put") == 0 && argc == 5)
 		put(argv[2], n, argv[4]);
 	else if (strcmp(what, "wait") == 0 && argc == 5)

@@ -15,6 +15,8 @@ struct word {
 	const char *word;
 	const char *source;
 	const char *target;
+	enum hutch_dax dax;
+	uint64_t window;
 };
 
 static const struct word good[] = {
@@ -30,6 +32,14 @@ static const struct word good[] = {
 	{ 0, HUTCH_MOUNT_RDONLY | HUTCH_MOUNT_LOCKS_HOST, "/a:/b:ro,locks=host",
 	  "/a", "/b" },
 	{ 0, 0, "/a:/b:locks=guest", "/a", "/b" },
+	{ 0, 0, "/a:/b:dax=inode", "/a", "/b", HUTCH_DAX_INODE, 0 },
+	{ 0, 0, "/a:/b:dax=auto", "/a", "/b", HUTCH_DAX_AUTO, 0 },
+	{ 0, HUTCH_MOUNT_RDONLY, "/a:/b:window=128M,ro,dax=always", "/a", "/b",
+	  HUTCH_DAX_ALWAYS, 128 << 20 },
+	{ 1, 0, "type=bind,dax=never,src=/a,dst=/b", "/a", "/b",
+	  HUTCH_DAX_NEVER, 0 },
+	{ 1, HUTCH_MOUNT_VOLUME, "type=volume,src=a,dst=/b,dax=inode,window=1g",
+	  "a", "/b", HUTCH_DAX_INODE, 1 << 30 },
 	{ 1, HUTCH_MOUNT_LOCKS_HOST, "type=bind,locks=host,src=/a,dst=/b", "/a",
 	  "/b" },
 	{ 1, 0, "type=bind,src=/a,dst=/b,locks=guest", "/a", "/b" },
@@ -66,6 +76,8 @@ START_TEST(both_spellings_are_read)
 		ck_assert_str_eq(m->target, good[i].target);
 		ck_assert_uint_eq(m->flags, good[i].flags);
 		ck_assert_uint_eq(m->size, sizeof(*m));
+		ck_assert_int_eq(m->dax, good[i].dax);
+		ck_assert_uint_eq(m->window, good[i].window);
 	}
 	ck_assert_ptr_null(mount_list(&ms)[ARRAY_LEN(good)]);
 	mount_done(&ms);
@@ -85,9 +97,18 @@ START_TEST(each_bad_word_is_refused)
 		{ false, ":/b", "is not SRC:DST" },
 		{ false, "na me:/b", "no volume's name" },
 		{ false, "/a:/b:", "ends in ':'" },
-		{ false, "/a:/b:z", "none of ro, rw and locks=host" },
-		{ false, "/a:/b:locks=", "none of ro, rw and locks=host" },
-		{ false, "/a:/b:ro:rw", "none of ro, rw and locks=host" },
+		{ false, "/a:/b:z", "none of ro, rw, locks=" },
+		{ false, "/a:/b:locks=", "neither host nor guest" },
+		{ false, "/a:/b:locks", "none of ro, rw, locks=" },
+		{ false, "/a:/b:ro=1", "none of ro, rw, locks=" },
+		{ false, "/a:/b:src=/c", "none of ro, rw, locks=" },
+		{ false, "/a:/b:ro:rw", "none of ro, rw, locks=" },
+		{ false, "/a:/b:dax=", "not ''" },
+		{ false, "/a:/b:dax=yes", "always, not 'yes'" },
+		{ false, "/a:/b:dax=inode,window=x", "--volume" },
+		{ true, "type=bind,src=/a,dst=/b,dax=inode,dax=never",
+		  "twice" },
+		{ true, "type=bind,src=/a,dst=/b,dax=on", "not 'on'" },
 		{ true, "", "is not type=bind" },
 		{ true, "type=bind,src=/a", "is not type=bind" },
 		{ true, "type=bind,dst=/a", "is not type=bind" },
@@ -118,4 +139,46 @@ START_TEST(each_bad_word_is_refused)
 }
 END_TEST
 
-CHECK_MAIN("cli_mount", both_spellings_are_read, each_bad_word_is_refused)
+START_TEST(files_of_an_image_are_mapped_by_a_word_of_their_own)
+{
+	static const struct {
+		const char *word;
+		const char *says;
+		enum hutch_dax dax;
+		uint64_t window;
+	} v[] = {
+		{ NULL, NULL, HUTCH_DAX_AUTO, 0 },
+		{ "auto", NULL, HUTCH_DAX_AUTO, 0 },
+		{ "never", NULL, HUTCH_DAX_NEVER, 0 },
+		{ "inode,window=16M", NULL, HUTCH_DAX_INODE, 16 << 20 },
+		{ "always,window=1G", NULL, HUTCH_DAX_ALWAYS, 1 << 30 },
+		{ "", "not ''", 0, 0 },
+		{ "on", "not 'on'", 0, 0 },
+		{ "inode,", "WHICH,window=SIZE", 0, 0 },
+		{ "inode,size=16M", "WHICH,window=SIZE", 0, 0 },
+		{ "inode,window=", "--image-dax", 0, 0 },
+		{ "inode,window=16M,x", "--image-dax", 0, 0 },
+		{ "0123456789012345678901234567890123456789", "not '0123", 0,
+		  0 },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(v); i++) {
+		enum hutch_dax dax = HUTCH_DAX_AUTO;
+		struct hutch_err e = { 0 };
+		uint64_t window = 0;
+		int r = mount_image_dax(v[i].word, &dax, &window, &e);
+
+		if (v[i].says) {
+			ck_assert_int_eq(r, -EINVAL);
+			ck_assert_msg(strstr(e.msg, v[i].says), "%s", e.msg);
+			continue;
+		}
+		ck_assert_int_eq(r, 0);
+		ck_assert_int_eq(dax, v[i].dax);
+		ck_assert_uint_eq(window, v[i].window);
+	}
+}
+END_TEST
+
+CHECK_MAIN("cli_mount", files_of_an_image_are_mapped_by_a_word_of_their_own,
+	   both_spellings_are_read, each_bad_word_is_refused)

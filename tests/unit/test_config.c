@@ -128,6 +128,8 @@ START_TEST(each_bad_option_is_refused_by_name)
 		{ "--fs tag=t,dir=/,locks=no", "guest or host, not 'no'" },
 		{ "--fs tag=t,dir=/,window=1G", "for dax=inode or" },
 		{ "--fs tag=t,dir=/,dax=never,window=1G", "for dax=inode or" },
+		{ "--fs tag=t,dir=/,ro,cache=always,dax=auto,window=1G",
+		  "for dax=inode or" },
 		{ "--fs tag=t,dir=/,dax=inode,window=14M", "16M to 1024M" },
 		{ "--fs tag=t,dir=/,dax=inode,window=1026M", "not '1026M'" },
 		{ "--fs tag=t,dir=/,dax=inode,window=65M", "steps of 2M" },
@@ -217,6 +219,43 @@ START_TEST(shares_are_read_word_by_word)
 	ck_assert_uint_eq(c.share[2].quota_bytes, 2ull << 30);
 	ck_assert_uint_eq(c.share[2].quota_inodes, 7);
 	ck_assert_uint_eq(c.share[0].quota_bytes, 0);
+}
+END_TEST
+
+/* What nobody changes, and in a VM that is large enough; options in any order. */
+START_TEST(files_are_mapped_unasked_where_nobody_changes_them)
+{
+	static const struct {
+		const char *line;
+		enum fs_dax dax;
+		uint64_t window;
+	} v[] = {
+		{ "--fs tag=t,dir=/,ro,cache=always --memory 512M",
+		  FS_DAX_INODE, SHARE_WINDOW_DEFAULT },
+		{ "--memory 1G --fs tag=t,dir=/,ro,cache=always,dax=auto",
+		  FS_DAX_INODE, SHARE_WINDOW_DEFAULT },
+		{ "--memory 508M --fs tag=t,dir=/,ro,cache=always",
+		  FS_DAX_NEVER, 0 },
+		{ "--fs tag=t,dir=/,ro,cache=always", FS_DAX_NEVER, 0 },
+		{ "--memory 1G --fs tag=t,dir=/,ro", FS_DAX_NEVER, 0 },
+		{ "--memory 1G --fs tag=t,dir=/,cache=always", FS_DAX_NEVER,
+		  0 },
+		{ "--memory 1G --fs tag=t,dir=/,ro,cache=always,dax=never",
+		  FS_DAX_NEVER, 0 },
+		{ "--memory 1G --fs "
+		  "tag=t,dir=/,ro,cache=always,dax=always,window=16M",
+		  FS_DAX_ALWAYS, SHARE_WINDOW_MIN },
+		{ "--memory 128M --fs tag=t,dir=/,ro,cache=always,dax=inode",
+		  FS_DAX_INODE, SHARE_WINDOW_DEFAULT },
+	};
+	struct config c;
+	struct err e;
+
+	for (size_t i = 0; i < ARRAY_LEN(v); i++) {
+		ck_assert_msg(parse(v[i].line, &c, &e) == 0, "%s", e.msg);
+		ck_assert_msg(c.share[0].dax == v[i].dax, "%s", v[i].line);
+		ck_assert_uint_eq(c.share[0].window, v[i].window);
+	}
 }
 END_TEST
 
@@ -404,6 +443,7 @@ END_TEST
 CHECK_MAIN("config", defaults_are_small_and_connect_nothing,
 	   every_option_is_taken_in_both_spellings,
 	   each_bad_option_is_refused_by_name, shares_are_read_word_by_word,
+	   files_are_mapped_unasked_where_nobody_changes_them,
 	   sixteen_shares_are_taken_and_no_more,
 	   file_is_shared_if_it_is_open_for_that,
 	   a_kernel_is_asked_for_but_not_by_help, help_names_every_option,

@@ -52,8 +52,12 @@ static void scene_init(struct scene *s)
 static struct hutch_mount mount_of(const char *source, const char *target,
 				   unsigned int flags)
 {
-	return (struct hutch_mount){ sizeof(struct hutch_mount), source, target,
-				     flags };
+	return (struct hutch_mount){ sizeof(struct hutch_mount),
+				     source,
+				     target,
+				     flags,
+				     HUTCH_DAX_AUTO,
+				     0 };
 }
 
 START_TEST(mounts_are_tidied_opened_and_sorted)
@@ -217,6 +221,8 @@ START_TEST(mounts_are_on_record)
 	scene_init(&s);
 	m[0] = mount_of(in(&s, "/b", b), "/y", HUTCH_MOUNT_RDONLY);
 	m[1] = mount_of(in(&s, "/a", a), "/x", HUTCH_MOUNT_LOCKS_HOST);
+	m[1].dax = HUTCH_DAX_ALWAYS;
+	m[1].window = 32 << 20;
 	o.name = "web";
 	o.mounts = v;
 	o.wait = HUTCH_WAIT_READY;
@@ -226,15 +232,60 @@ START_TEST(mounts_are_on_record)
 	ck_assert_str_eq(rec->mounts[0]->source, a);
 	ck_assert_str_eq(rec->mounts[0]->target, "/x");
 	ck_assert_uint_eq(rec->mounts[0]->flags, HUTCH_MOUNT_LOCKS_HOST);
+	ck_assert_int_eq(rec->mounts[0]->dax, HUTCH_DAX_ALWAYS);
+	ck_assert_uint_eq(rec->mounts[0]->window, 32 << 20);
+	ck_assert_int_eq(rec->mounts[1]->dax, HUTCH_DAX_AUTO);
+	ck_assert_uint_eq(rec->mounts[1]->window, 0);
 	ck_assert_str_eq(rec->mounts[1]->source, b);
 	ck_assert_uint_eq(rec->mounts[1]->flags, HUTCH_MOUNT_RDONLY);
 	ck_assert_ptr_null(rec->mounts[2]);
 	json = hutch_record_json(rec);
 	ck_assert_ptr_nonnull(strstr(json, "\"target\":\"/y\",\"readonly\":"
-					   "true,\"locks\":\"guest\""));
+					   "true,\"locks\":\"guest\","
+					   "\"dax\":\"auto\","
+					   "\"window\":null"));
+	ck_assert_ptr_nonnull(strstr(json, "\"dax\":\"always\","
+					   "\"window\":33554432"));
 	free(json);
 	hutch_record_free(rec);
 	host_kill_and_rm(&s.v);
+	host_env_done(&s.v);
+}
+END_TEST
+
+START_TEST(a_window_is_of_a_size_that_can_be)
+{
+	static const struct {
+		enum hutch_dax dax;
+		uint64_t window;
+		const char *says;
+	} bad[] = {
+		{ (enum hutch_dax)4, 0, "mount: dax 4 is not known" },
+		{ HUTCH_DAX_AUTO, 64 << 20, "for dax=inode or dax=always" },
+		{ HUTCH_DAX_NEVER, 64 << 20, "for dax=inode or dax=always" },
+		{ HUTCH_DAX_INODE, 14 << 20, "16M to 1G" },
+		{ HUTCH_DAX_INODE, 1026ull << 20, "16M to 1G" },
+		{ HUTCH_DAX_ALWAYS, (64 << 20) + 4096, "steps of 2M" },
+	};
+	struct mounts ms;
+	struct scene s;
+	char a[6000];
+	struct err e;
+
+	scene_init(&s);
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		struct hutch_mount m = mount_of(in(&s, "/a", a), "/x", 0);
+		const struct hutch_mount *const v[] = { &m, NULL };
+
+		m.dax = bad[i].dax;
+		m.window = bad[i].window;
+		ck_assert_int_eq(mounts_open(NULL, v, NULL, &ms, &e), -EINVAL);
+		ck_assert_msg(strstr(e.msg, bad[i].says), "%s", e.msg);
+		m.dax = HUTCH_DAX_INODE;
+		m.window = 64 << 20;
+		ck_assert_int_eq(mounts_open(NULL, v, NULL, &ms, &e), 0);
+		mounts_done(&ms);
+	}
 	host_env_done(&s.v);
 }
 END_TEST
@@ -274,8 +325,8 @@ START_TEST(failed_boot_ends_the_vm)
 }
 END_TEST
 
-CHECK_MAIN("mounts", mounts_are_tidied_opened_and_sorted,
-	   file_to_be_written_is_opened_so,
+CHECK_MAIN("mounts", a_window_is_of_a_size_that_can_be,
+	   mounts_are_tidied_opened_and_sorted, file_to_be_written_is_opened_so,
 	   each_wrong_mount_is_refused_with_a_sentence,
 	   one_target_twice_is_refused_however_it_is_written,
 	   sixteen_mounts_are_taken_and_no_more, mounts_are_on_record,

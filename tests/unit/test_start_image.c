@@ -207,6 +207,39 @@ START_TEST(a_disk_is_kept_for_the_next_start)
 }
 END_TEST
 
+START_TEST(which_files_are_mapped_is_on_record)
+{
+	struct hutch_start_opts o, other;
+	struct hutch_record *rec;
+	struct host_env v;
+	char *json;
+
+	begin(&v, &o);
+	o.flags = HUTCH_START_DISK_RAM;
+	o.image_dax = HUTCH_DAX_INODE;
+	o.image_window = 15 << 20;
+	ck_assert_int_eq(start(&v, &o), -EINVAL);
+	ck_assert_ptr_nonnull(strstr(v.e.msg, "image_dax: a window is 16M"));
+	o.image_window = 32 << 20;
+	other = o;
+	other.image = NULL;
+	other.flags = 0;
+	ck_assert_int_eq(start(&v, &other), -EINVAL);
+	ck_assert_ptr_nonnull(strstr(v.e.msg, "nothing to map"));
+	ck_assert_msg(start(&v, &o) == 0, "%s", v.e.msg);
+	rec = host_inspect(&v);
+	ck_assert_int_eq(rec->image_dax, HUTCH_DAX_INODE);
+	ck_assert_uint_eq(rec->image_window, 32 << 20);
+	json = hutch_record_json(rec);
+	ck_assert_ptr_nonnull(strstr(json, "\"image_dax\":\"inode\","
+					   "\"image_window\":33554432"));
+	free(json);
+	hutch_record_free(rec);
+	host_kill_and_rm(&v);
+	end(&v, &o);
+}
+END_TEST
+
 START_TEST(a_disk_in_memory_leaves_nothing)
 {
 	struct hutch_start_opts o, other;
@@ -448,7 +481,9 @@ START_TEST(a_deep_tree_is_removed)
 END_TEST
 
 CHECK_MAIN("start_image", command_is_what_docker_would_run,
-	   what_the_image_says_is_on_record, a_disk_is_kept_for_the_next_start,
+	   what_the_image_says_is_on_record,
+	   which_files_are_mapped_is_on_record,
+	   a_disk_is_kept_for_the_next_start,
 	   a_disk_is_not_removed_by_rm_that_others_had,
 	   a_disk_waits_for_the_monitor_that_has_it,
 	   what_a_killed_start_left_is_removed, a_disk_in_memory_leaves_nothing,
