@@ -135,7 +135,7 @@ _hutch() {
 		--env | -e | -[!-]*e)
 			mapfile -t COMPREPLY < <(compgen -e -- "$cur")
 			;;
-		--signal | -s | -[!-]*s)
+		--signal | --stop-signal | -s | -[!-]*s)
 			mapfile -t COMPREPLY < <(compgen -A signal -- "$cur")
 			;;
 		*)

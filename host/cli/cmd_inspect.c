@@ -137,6 +137,7 @@ static void print_record(const struct hutch_record *rec)
 	     rec->workdir && *rec->workdir ? rec->workdir : "/");
 	for (size_t i = 0; rec->env && rec->env[i]; i++)
 		line("env", "%s", rec->env[i]);
+	line("stop-signal", "%s", rec->stop_signal ? rec->stop_signal : "");
 	line("kernel", "%s", rec->kernel ? rec->kernel : "");
 	if (rec->image && *rec->image) {
 		line("image", "%s %.12s", rec->image, rec->image_id);

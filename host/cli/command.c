@@ -40,7 +40,7 @@ static int read_vm(const struct command_opts *o, struct command *cmd,
 		   struct hutch_err *e)
 {
 	unsigned int choice = 0;
-	int r;
+	int r, signo;
 
 	r = value_size("--memory", o->memory, &cmd->memory, e);
 	if (r == 0 && o->memory && cmd->memory < HUTCH_MEMORY_MIN)
@@ -74,6 +74,9 @@ static int read_vm(const struct command_opts *o, struct command *cmd,
 		r = mount_volume(&cmd->mounts, o->volume.v[i], e);
 	for (size_t i = 0; r == 0 && i < o->mount.n; i++)
 		r = mount_words(&cmd->mounts, o->mount.v[i], e);
+	if (r == 0 && o->stop_signal)
+		r = hutch_parse_signal("--stop-signal", o->stop_signal, &signo,
+				       e);
 	if (r == 0)
 		r = mount_image_dax(o->image_dax, &cmd->image_dax,
 				    &cmd->image_window, e);
@@ -244,6 +247,8 @@ static void go_on(struct hutch_start_opts *so, const struct command_opts *o,
 	if (!o->disk && old->disk == HUTCH_DISK_RAM)
 		so->flags |= HUTCH_START_DISK_RAM;
 	go_on_net(so, old);
+	if (!so->stop_signal && old->stop_signal && *old->stop_signal)
+		so->stop_signal = old->stop_signal;
 	if (!o->image_dax) {
 		so->image_dax = old->image_dax;
 		so->image_window = old->image_window;
@@ -273,6 +278,7 @@ struct hutch_start_opts command_start_opts(const struct command_opts *o,
 	so.forwards = cmd->forwards.list;
 	so.image = cmd->image;
 	so.disk = cmd->disk;
+	so.stop_signal = o->stop_signal;
 	so.image_dax = cmd->image_dax;
 	so.image_window = cmd->image_window;
 	so.net = cmd->net.net;

@@ -38,6 +38,7 @@ struct command_opts {
 	const char *disk;
 	const char *entrypoint;
 	const char *image_dax;
+	const char *stop_signal;
 	const char *pull;
 	const char *net;
 	struct opt_list net_rules;
@@ -107,6 +108,8 @@ struct command_opts {
 	  "'HOST[/PATH] HEADER=VALUE' for requests to HOST" }, \
 	{ "publish", 'p', OPT_LIST, COMMAND_OFF(publish), "PORTS", \
 	  "[HOST:]PORT:GUEST_PORT: see hutch forward" }, \
+	{ "stop-signal", 0, OPT_STR, COMMAND_OFF(stop_signal), "SIGNAL", \
+	  "what COMMAND is sent to end (the image's, TERM)" }, \
 	{ "idle-timeout", 0, OPT_STR, COMMAND_OFF(idle_timeout), "TIME", \
 	  "end it when no client did anything for so long" }, \
 	{ "keep-alive", 0, OPT_STR, COMMAND_OFF(keep_alive), "WHAT", \

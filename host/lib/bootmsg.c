@@ -105,6 +105,20 @@ static int put(const struct msg_boot *m, uint8_t **ret, size_t *ret_len,
 	return 0;
 }
 
+/* What was asked for, or what the image says; 0 if neither does. */
+static int stop_signal(const struct hutch_start_opts *o, unsigned int *ret,
+		       struct err *e)
+{
+	int signo = 0, r;
+
+	if (!o->stop_signal)
+		return o->image ? image_stop_signal(o->image, ret, e) : 0;
+	r = hutch_parse_signal("stop signal", o->stop_signal, &signo,
+			       (struct hutch_err *)(void *)e);
+	*ret = (unsigned int)signo;
+	return r;
+}
+
 int bootmsg_make(const struct hutch_start_opts *o, const struct mounts *mounts,
 		 const char *hostname, uint8_t **ret, size_t *ret_len,
 		 struct err *e)
@@ -123,7 +137,7 @@ int bootmsg_make(const struct hutch_start_opts *o, const struct mounts *mounts,
 		.env = strv_borrow(o->env),
 	};
 	struct netplan plan;
-	int r = o->image ? image_stop_signal(o->image, &m.stop_signal, e) : 0;
+	int r = stop_signal(o, &m.stop_signal, e);
 
 	if (!en)
 		return err_set(e, -ENOMEM, "no memory");

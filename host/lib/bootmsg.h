@@ -16,7 +16,7 @@
  * @o:		Checked, with what the image says in it
  * @ret:	malloc()ed, @ret_len bytes
  *
- * Return: 0; -EINVAL if the image names a signal that is none; -E2BIG; -ENOMEM
+ * Return: 0; -EINVAL if a signal is named that is none; -E2BIG; -ENOMEM
  */
 MUST_CHECK int bootmsg_make(const struct hutch_start_opts *o,
 			    const struct mounts *mounts, const char *hostname,

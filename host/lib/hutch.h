@@ -360,6 +360,9 @@ struct hutch_image;
  * @forwards:	At most HUTCH_FORWARDS_MAX, none twice; NULL: none.  Ends in NULL
  * @image_dax:	Which files of the image are mapped
  * @image_window: As in struct hutch_mount
+ * @stop_signal: What the main process, and it alone, is sent first when it is to
+ *		end, as hutch_parse_signal() has it; NULL: as the image says, or
+ *		SIGTERM, also to the processes that it has started
  *
  * The disk is kept when the VM has stopped, and the next start under its name
  * goes on with it.  That has to be with the same image (-EEXIST); hutch_rm()
@@ -391,6 +394,7 @@ struct hutch_start_opts {
 	const struct hutch_forward *const *forwards;
 	enum hutch_dax image_dax;
 	uint64_t image_window;
+	const char *stop_signal;
 };
 
 /* clang-format off */
@@ -399,7 +403,8 @@ struct hutch_start_opts {
 		sizeof(struct hutch_start_opts), NULL, 0, 0, 0, NULL,     \
 			NULL, NULL, NULL, NULL, NULL, 0, 0,               \
 			HUTCH_WAIT_STARTED, NULL, 0, HUTCH_ON_EXIT_STOP,  \
-			NULL, NULL, 0, NULL, NULL, NULL, HUTCH_DAX_AUTO, 0 \
+			NULL, NULL, 0, NULL, NULL, NULL, HUTCH_DAX_AUTO,  \
+			0, NULL                                           \
 	}
 /* clang-format on */
 
@@ -523,6 +528,7 @@ enum hutch_disk {
  * @forwards:	Ports, by address and port, with the one that was free where 0
  *		was asked for; NULL if none.  Ends in NULL
  * @image_dax:	As in struct hutch_start_opts, as is @image_window
+ * @stop_signal: Likewise, or ""
  *
  * Made by the library, which may add fields at the end.
  */
@@ -571,6 +577,7 @@ struct hutch_record {
 	const struct hutch_forward *const *forwards;
 	enum hutch_dax image_dax;
 	uint64_t image_window;
+	const char *stop_signal;
 };
 
 /**

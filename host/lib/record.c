@@ -28,6 +28,7 @@ struct hutch_record *record_new(void)
 	    record_set(&rec->workdir, "") < 0 ||
 	    record_set(&rec->image, "") < 0 ||
 	    record_set(&rec->image_id, "") < 0 ||
+	    record_set(&rec->stop_signal, "") < 0 ||
 	    record_set(&rec->net, "") < 0 ||
 	    record_set(&rec->net_policy, "") < 0) {
 		hutch_record_free(rec);
@@ -63,6 +64,7 @@ void hutch_record_free(struct hutch_record *rec)
 	record_drop(rec->user);
 	record_drop(rec->workdir);
 	record_drop(rec->image);
+	record_drop(rec->stop_signal);
 	record_drop(rec->net);
 	record_drop(rec->net_policy);
 	record_drop(rec->image_id);

@@ -115,6 +115,8 @@ static json_t *record_to_json(const struct hutch_record *rec)
 				 ? json_string(hutch_dax_name(rec->image_dax))
 				 : json_null());
 	PUT("image_window", json_or_null((json_int_t)rec->image_window, 0));
+	PUT("stop_signal", *rec->stop_signal ? jsontext_string(rec->stop_signal)
+					     : json_null());
 	PUT("net", *rec->net ? jsontext_string(rec->net) : json_null());
 	PUT("net_policy", json_text(rec->net_policy));
 	PUT("forwards", recordlists_forwards(rec->forwards));
@@ -239,6 +241,7 @@ static int fill_lists(const json_t *j, struct hutch_record *rec)
 	r = r < 0 ? r : get_str(j, "workdir", &rec->workdir);
 	r = r < 0 ? r : get_str(j, "image", &rec->image);
 	r = r < 0 ? r : get_str(j, "image_id", &rec->image_id);
+	r = r < 0 ? r : get_str(j, "stop_signal", &rec->stop_signal);
 	r = r < 0 ? r : get_str(j, "net", &rec->net);
 	r = r < 0 ? r : get_text(j, "net_policy", &rec->net_policy);
 	r = r < 0 ? r : get_list(j, "command", &rec->argv);

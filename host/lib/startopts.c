@@ -132,6 +132,15 @@ static int check_life(const struct hutch_start_opts *o, struct err *e)
 	return check_labels(o->labels, e);
 }
 
+static int check_stop_signal(const char *s, struct err *e)
+{
+	int signo;
+
+	return s ? hutch_parse_signal("stop signal", s, &signo,
+				      (struct hutch_err *)(void *)e)
+		 : 0;
+}
+
 static int check_net(const struct hutch_start_opts *o, struct err *e)
 {
 	struct netplan p;
@@ -183,6 +192,7 @@ int startopts_check(const struct hutch_start_opts *o, bool has_ret,
 		  : dax_check("image_dax", o->image_dax, o->image_window, e);
 	r = r < 0 ? r : check_life(o, e);
 	r = r < 0 ? r : check_hostname(o->hostname, e);
+	r = r < 0 ? r : check_stop_signal(o->stop_signal, e);
 	r = r < 0 ? r : forwards_check(o->forwards, e);
 	r = r < 0 ? r : execmsg_check_env(o->env, e);
 	r = r < 0 ? r : execmsg_check_ids(o->user, o->workdir, e);
@@ -218,6 +228,8 @@ static int fill_strings(struct hutch_record *rec,
 			       o->hostname ? o->hostname : rec->name);
 	r = r < 0 ? r : record_set(&rec->user, o->user ? o->user : "");
 	r = r < 0 ? r : record_set(&rec->workdir, o->workdir ? o->workdir : "");
+	if (r == 0 && o->stop_signal)
+		r = record_set(&rec->stop_signal, o->stop_signal);
 	if (r == 0 && o->argv)
 		r = record_set_list(&rec->argv, o->argv);
 	if (r == 0 && o->env)

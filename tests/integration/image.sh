@@ -47,6 +47,24 @@ test_stop_signal_is_for_the_main_process() {
 	expect 0 hutch logs v
 	is 'up asked' "$(tr '\n' ' ' <"$out" | sed 's/ $//')" "its output"
 	is "stopped" "$(field v reason | sed 's/(.*//')" "the reason"
+	# Another instead, also when it goes on; and without an image.
+	refused 125 "'NO' is no signal" hutch start --stop-signal NO v
+	hutch start --stop-signal HUP v polite sh -c 'trap "echo hung up; exit" HUP
+		trap "" TERM USR1; echo up; while :; do sleep 0.1; done' >/dev/null
+	hutch wait --for line=^up v
+	hutch stop v
+	hutch start v >/dev/null
+	hutch wait --for line=^up v
+	is HUP "$(hutch inspect --json v | json 0.stop_signal)" "on record"
+	hutch stop v
+	expect 0 hutch logs v
+	is 'up hung up' "$(tr '\n' ' ' <"$out" | sed 's/ $//')" "of HUP"
+	expect 0 hutch start --stop-signal 12 w -- \
+		sh -c 'trap "echo asked; exit" USR2; echo up; while :; do sleep 0.1; done'
+	expect 0 hutch wait --for line=^up w
+	hutch stop w
+	expect 0 hutch logs w
+	is 'up asked' "$(tr '\n' ' ' <"$out" | sed 's/ $//')" "of signal 12"
 }
 
 test_disk_is_kept_over_stop_and_start() {

@@ -437,6 +437,7 @@ END_TEST
 START_TEST(an_image_with_a_signal_that_is_none_is_refused)
 {
 	struct hutch_start_opts o;
+	struct hutch_record *rec;
 	void *img;
 	struct host_env v;
 
@@ -450,6 +451,16 @@ START_TEST(an_image_with_a_signal_that_is_none_is_refused)
 				  "signal: write a name such as TERM or a "
 				  "number from 1 to 64");
 	ck_assert(!on_disk(&v, ""));
+	/* Another one will do, if it is one. */
+	o.stop_signal = "NONE";
+	ck_assert_int_eq(start(&v, &o), -EINVAL);
+	ck_assert_ptr_nonnull(strstr(v.e.msg, "stop signal: 'NONE' is no"));
+	o.stop_signal = "SIGINT";
+	ck_assert_msg(start(&v, &o) == 0, "%s", v.e.msg);
+	rec = host_inspect(&v);
+	ck_assert_str_eq(rec->stop_signal, "SIGINT");
+	hutch_record_free(rec);
+	host_kill_and_rm(&v);
 	end(&v, &o);
 }
 END_TEST
