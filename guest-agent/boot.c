@@ -20,6 +20,7 @@
 #include "common/io.h"
 #include "common/rd.h"
 #include "guest-agent/boot.h"
+#include "guest-agent/hosts.h"
 #include "guest-agent/layout.h"
 #include "guest-agent/net.h"
 #include "guest-agent/root.h"
@@ -148,7 +149,8 @@ int boot_write_file(const char *path, int flags, const char *text)
 static void set_names(struct boot *b)
 {
 	const char *name = *b->msg.hostname ? b->msg.hostname : BOOT_HOSTNAME;
-	char text[256 + WIRE_HOSTNAME_MAX];
+	char text[WIRE_HOSTNAME_MAX + 2];
+	int r;
 
 	if (sethostname(name, strlen(name)) < 0)
 		boot_problem_errno(b, "hostname", name);
@@ -156,13 +158,11 @@ static void set_names(struct boot *b)
 	(void)snprintf(text, sizeof(text), "%s\n", name);
 	if (boot_write_file("/etc/hostname", O_CREAT | O_TRUNC, text) < 0)
 		boot_problem_errno(b, "write", "/etc/hostname");
-	(void)snprintf(text, sizeof(text),
-		       "127.0.0.1\tlocalhost\n"
-		       "::1\tlocalhost ip6-localhost ip6-loopback\n"
-		       "127.0.1.1\t%s\n",
-		       name);
-	if (boot_write_file("/etc/hosts", O_CREAT | O_TRUNC, text) < 0)
+	r = hosts_set("/etc/hosts", name);
+	if (r < 0) {
+		errno = -r;
 		boot_problem_errno(b, "write", "/etc/hosts");
+	}
 }
 
 static void raise_lo(struct boot *b)

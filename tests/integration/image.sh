@@ -158,10 +158,18 @@ hutch1 /old virtiofs' "$(tail -n 4 "$out" | sort)" "how they are mounted"
 	is 'file hard link sub ann of v touch: /d/x: Read-only file system' \
 		"$(tr '\n' ' ' <"$out" | sed 's/ $//')" "what another VM sees"
 	retry 30 sh -c 'hutch exec v -- cat /cache/f | grep "of w"'
+	# The image's names, those of the VM's user, and ours once.
+	hutch exec v -- sh -c 'echo "10.9.8.6 mine" >>/etc/hosts'
 	hutch stop v
-	expect 0 hutch start v
-	expect 0 hutch exec v -- sh -c 'cat /new/er/f; ls /cache /old | wc -l'
+	expect 0 hutch start --hostname other v
+	expect 0 hutch exec v -- sh -c 'cat /new/er/f; ls /cache /old | wc -l
+		cat /etc/hosts'
 	is 'n' "$(sed -n 1p "$out")" "the image's volume after a stop"
+	is '10.9.8.7 db
+10.9.8.6 mine
+127.0.0.1 localhost # hutch
+::1 localhost ip6-localhost ip6-loopback # hutch
+127.0.1.1 other # hutch' "$(tail -n +3 "$out" | tr '\t' ' ')" "/etc/hosts"
 	hutch rm -f v
 	is 'b.ox cache data' "$(hutch volume ls -q | tr '\n' ' ' | sed 's/ $//')" "list"
 	is data "$(hutch volume list --json | json 2.name)" "in JSON"

@@ -31,6 +31,7 @@ def layer():
         t.entry("etc/passwd", b"root:x:0:0:root:/root:/bin/sh\n"
                 b"ann:x:1000:1000::/home/ann:/bin/sh\n"),
         t.entry("etc/group", b"root:x:0:\nann:x:1000:\nstaff:x:50:\n"),
+        t.entry("etc/hosts", b"10.9.8.7 db\n"),
         t.entry("old/file", b"of the image\n", uid=1000, gid=50, mode=0o640),
         t.entry("old/sub/deep", b"deep\n"), t.link("old/hard", "old/file"),
         t.entry("old/doomed", b"doomed\n"), t.symlink("old/link", "file"),
