@@ -8,6 +8,7 @@
 #include <sys/sysmacros.h>
 
 #include "common/log.h"
+#include "host/image/acl.h"
 #include "host/image/tree.h"
 #include "host/image/unpack.h"
 
@@ -153,8 +154,7 @@ static int put_stat(int fd, struct archive_entry *ae, const char *name,
 {
 	la_int64_t uid = archive_entry_uid(ae), gid = archive_entry_gid(ae);
 	struct mapped_stat st = {
-		.mode = archive_entry_filetype(ae) |
-			(archive_entry_perm(ae) & 07777u),
+		.mode = archive_entry_filetype(ae) | acl_perm(ae),
 		.uid = (uint32_t)uid,
 		.gid = (uint32_t)gid,
 	};
@@ -252,6 +252,7 @@ static int put_object(struct unpack *u, struct archive_entry *ae,
 		r = put_symlink(fd, ae, name, e);
 	r = r < 0 ? r : put_stat(fd, ae, name, e);
 	r = r < 0 ? r : put_xattrs(fd, ae, name, e);
+	r = r < 0 ? r : acl_put(fd, ae, name, e);
 	if (r < 0)
 		return r;
 	if (type == AE_IFDIR) {

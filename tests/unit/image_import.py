@@ -252,6 +252,65 @@ def attributes_and_capabilities(b):
     assert os.getxattr(tree + "/s", "user.hutch.x.security.x") == b"s"
 
 
+# Of Linux: a version, and tag, permissions and number of each entry.
+def linux_acl(*entries):
+    return struct.pack("<I", 2) + b"".join(
+        struct.pack("<HHI", tag, perm, who & 0xffffffff)
+        for tag, perm, who in entries)
+
+
+@test
+def acls_are_kept_as_linux_has_them(b):
+    def acl(**kinds):
+        return {"SCHILY.acl." + k: v for k, v in kinds.items()}
+
+    def mode(path):
+        return struct.unpack("<6I", os.getxattr(path, "user.hutch.stat"))[1]
+
+    def kept(path, kind="access"):
+        return os.getxattr(path, "user.hutch.x.system.posix_acl_" + kind)
+
+    many = ",".join("user:%d:r--" % i for i in range(500))
+    tree = b.take(t.tar(
+        # As star writes it, by name and number, in any order; setuid stays.
+        t.entry("f", b"x", mode=0o4660, pax_headers=acl(
+            access="mask::rw-,group:staff:r-x:50,user::rw-,other::---,"
+            "user:ann:rwx:1000,group::r--")),
+        # A number where the name would be; no mask.
+        t.folder("d", mode=0o755, pax_headers=acl(
+            access="user::rwx,user:7:-w-,group::r--,other::r-x",
+            default="user::rwx,user:1000:rwx,group::r-x,mask::rw-,other::--x")),
+        # No more than a mode; default of a file; names alone; too large.
+        t.entry("m", b"x", mode=0o640, pax_headers=acl(
+            access="user::rw-,group::r--,other::---", default="user::rwx")),
+        t.entry("n", b"x", mode=0o660, pax_headers=acl(
+            access="user::rw-,user:ann:rw-,group::r--,group:4294967296:rw-,"
+            "mask::rw-,other::---")),
+        t.entry("no", b"x", mode=0o640, pax_headers=acl(access="rubbish")),
+        t.folder("half", pax_headers=acl(default="user::rwx,mask::rwx")),
+        t.entry("s", type=tarfile.SYMTYPE, linkname="f", pax_headers=acl(
+            access="user::rwx,user:7:rwx,group::r--,mask::rwx,other::---"))))
+    assert kept(tree + "/f") == linux_acl(
+        (1, 6, -1), (2, 7, 1000), (4, 4, -1), (8, 5, 50), (16, 6, -1),
+        (32, 0, -1))
+    assert mode(tree + "/f") == 0o104660, oct(mode(tree + "/f"))
+    assert kept(tree + "/d") == linux_acl(
+        (1, 7, -1), (2, 2, 7), (4, 4, -1), (16, 6, -1), (32, 5, -1))
+    assert mode(tree + "/d") == 0o40765, oct(mode(tree + "/d"))
+    assert kept(tree + "/d", "default") == linux_acl(
+        (1, 7, -1), (2, 7, 1000), (4, 5, -1), (16, 6, -1), (32, 1, -1))
+    # Nobody is left, so that the mask is for the group alone.
+    assert kept(tree + "/n") == linux_acl(
+        (1, 6, -1), (4, 4, -1), (16, 6, -1), (32, 0, -1))
+    for name in "m", "no", "half", "s":
+        assert os.listxattr(tree + "/" + name) == ["user.hutch.stat"], name
+    assert mode(tree + "/m") == mode(tree + "/no") == 0o100640
+    b.refused(t.tar(t.entry("f", b"x", pax_headers=acl(
+        access="user::rw-," + many + ",group::r--," + ",".join(
+            "group:%d:r--" % i for i in range(20)) + ",other::---"))),
+              "its ACL has more than 511")
+
+
 @test
 def what_comes_again_takes_the_place(b):
     tree = b.take(t.tar(
