@@ -35,14 +35,15 @@ static void watch_name(struct resolv *r, const char *path)
 {
 	struct resolv_name *n = &r->name[r->n];
 	char dir[PATH_MAX + 1];
-	const char *name;
+	int len;
 
 	if (r->n == RESOLV_HOPS_MAX)
 		return;
 	(void)snprintf(dir, sizeof(dir), "%s", path);
 	do {
-		name = split(dir);
-		(void)snprintf(n->name, sizeof(n->name), "%s", name);
+		len = snprintf(n->name, sizeof(n->name), "%s", split(dir));
+		if (len < 0 || (size_t)len >= sizeof(n->name))
+			return;
 		n->wd = inotify_add_watch(r->fd, dir, NAME_MASK | IN_ONLYDIR);
 	} while (n->wd < 0 && errno == ENOENT && strcmp(dir, "/") != 0);
 	if (n->wd >= 0)
