@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "common/loop.h"
+#include "common/timers.h"
 
 #define NS_PER_MS 1000000ull
 
@@ -21,7 +22,6 @@ uint64_t loop_now_ns(void)
 int loop_init(struct loop *l, struct err *e)
 {
 	memset(l, 0, sizeof(*l));
-	list_init(&l->timers);
 	l->epfd = epoll_create1(EPOLL_CLOEXEC);
 	if (l->epfd < 0)
 		return err_set(e, -errno, "event loop: %s", strerror(errno));
@@ -76,29 +76,23 @@ void loop_del(struct loop_io *io)
 
 bool loop_timer_is_set(const struct loop_timer *t)
 {
-	return t->link.next && t->link.next != &t->link;
+	return t->in != NULL;
 }
 
 void loop_timer_cancel(struct loop_timer *t)
 {
-	if (loop_timer_is_set(t))
-		list_del(&t->link);
+	timers_del(t);
 }
 
 void loop_timer_set(struct loop *l, struct loop_timer *t, uint64_t ns,
 		    loop_timer_fn *fn)
 {
 	uint64_t now = loop_now_ns();
-	struct list *p;
 
-	loop_timer_cancel(t);
+	timers_del(t);
 	t->at_ns = ns > UINT64_MAX - now ? UINT64_MAX : now + ns;
 	t->fn = fn;
-	/* From the back: most time-outs are as long as the ones before. */
-	for (p = l->timers.prev; p != &l->timers; p = p->prev)
-		if (list_entry(p, struct loop_timer, link)->at_ns <= t->at_ns)
-			break;
-	list_add_tail(p->next, &t->link);
+	timers_add(&l->timers, t);
 }
 
 void loop_defer(struct loop *l, struct loop_defer *d, loop_defer_fn *fn)
@@ -136,19 +130,16 @@ static void run_deferred(struct loop *l)
 /* Timers set by a timer wait for the next round, so that none can spin. */
 static int run_timers(struct loop *l)
 {
+	const uint64_t last = l->timers.n_set;
+	struct loop_timer *t;
 	uint64_t now;
 	int n = 0;
 
-	if (list_empty(&l->timers))
+	if (!l->timers.soonest)
 		return 0;
 	now = loop_now_ns();
-	while (!list_empty(&l->timers)) {
-		struct loop_timer *t =
-			list_entry(l->timers.next, struct loop_timer, link);
-
-		if (t->at_ns > now)
-			break;
-		list_del(&t->link);
+	while ((t = l->timers.soonest) && t->at_ns <= now && t->n < last) {
+		timers_del(t);
 		t->fn(t);
 		n++;
 	}
@@ -158,12 +149,11 @@ static int run_timers(struct loop *l)
 /* Rounded up: a timer that fires early would make its owner wait again. */
 static int next_timeout(const struct loop *l, int timeout_ms)
 {
-	const struct loop_timer *t;
+	const struct loop_timer *t = l->timers.soonest;
 	uint64_t now, ms;
 
-	if (list_empty(&l->timers))
+	if (!t)
 		return timeout_ms;
-	t = list_entry(l->timers.next, struct loop_timer, link);
 	now = loop_now_ns();
 	if (t->at_ns <= now)
 		return 0;

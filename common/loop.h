@@ -21,11 +21,11 @@
 #include <sys/epoll.h>
 
 #include "common/err.h"
-#include "common/list.h"
 
 #define LOOP_BATCH 64
 
 struct loop;
+struct timers;
 struct loop_io;
 struct loop_timer;
 struct loop_defer;
@@ -51,12 +51,20 @@ struct loop_io {
 
 /**
  * struct loop_timer - A one-shot timer, embedded in its owner
- * @link:	In the loop's list, soonest first; zeroed is "not set"
+ * @in:		Set while it is, else NULL; zeroed is "not set"
+ * @child:	The first of those that fire later: see timers.h
+ * @next:	The next child of the same one
+ * @prev:	The one before, or whose first child it is; NULL: it is the soonest
  * @at_ns:	CLOCK_MONOTONIC
+ * @n:		Of those that fire at the same time, the lowest is first
  */
 struct loop_timer {
-	struct list link;
+	struct timers *in;
+	struct loop_timer *child;
+	struct loop_timer *next;
+	struct loop_timer *prev;
 	uint64_t at_ns;
+	uint64_t n;
 	loop_timer_fn *fn;
 };
 
@@ -67,11 +75,17 @@ struct loop_defer {
 	bool queued;
 };
 
+/** struct timers - Those that are set, see timers.h */
+struct timers {
+	struct loop_timer *soonest;
+	uint64_t n_set;
+};
+
 /** struct loop - See the head of this file; fields are the loop's own */
 struct loop {
 	int epfd;
 	bool stop;
-	struct list timers;
+	struct timers timers;
 	struct loop_defer *deferred;
 	int n_batch;
 	struct epoll_event batch[LOOP_BATCH];

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include "common/loop.h"
+#include "common/timers.h"
 #include "tests/lib/check_main.h"
 
 #define MS 1000000ull
@@ -319,6 +320,44 @@ START_TEST(a_timer_set_by_a_timer_waits_for_the_next_round)
 }
 END_TEST
 
+/* Set, set anew and taken away in any order, as thousands of flows do. */
+START_TEST(many_timers_fire_in_order)
+{
+	static struct loop_timer t[2000];
+	struct timers all = { 0 };
+	const struct loop_timer *last = NULL;
+	uint32_t x = 1;
+	size_t left = 0;
+
+	for (int i = 0; i < 20000; i++) {
+		struct loop_timer *one;
+
+		x = x * 1664525u + 1013904223u;
+		one = &t[(x >> 8) % ARRAY_LEN(t)];
+		if (all.soonest && i % 5 == 0)
+			timers_del(all.soonest);
+		timers_del(one);
+		one->at_ns = (x >> 20) % 300;
+		if (i % 3)
+			timers_add(&all, one);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(t); i++)
+		left += loop_timer_is_set(&t[i]);
+	ck_assert_uint_gt(left, 500);
+	for (; all.soonest; left--) {
+		struct loop_timer *one = all.soonest;
+
+		timers_del(one);
+		ck_assert(!loop_timer_is_set(one));
+		/* Of the same time in the order in which they were set. */
+		ck_assert(!last || one->at_ns > last->at_ns ||
+			  (one->at_ns == last->at_ns && one->n > last->n));
+		last = one;
+	}
+	ck_assert_uint_eq(left, 0);
+}
+END_TEST
+
 START_TEST(a_timer_for_ever_does_not_wrap_round)
 {
 	struct loop l;
@@ -414,6 +453,6 @@ CHECK_MAIN("loop", a_readable_descriptor_is_reported_until_it_is_read,
 	   a_timer_never_fires_early,
 	   a_cancelled_timer_is_silent_and_a_set_one_moves,
 	   a_timer_set_by_a_timer_waits_for_the_next_round,
-	   a_timer_for_ever_does_not_wrap_round,
+	   many_timers_fire_in_order, a_timer_for_ever_does_not_wrap_round,
 	   deferred_work_runs_once_and_after_the_batch,
 	   stop_ends_run_and_run_can_start_again)
