@@ -96,13 +96,27 @@ static void on_timer(struct loop_timer *t)
 		loop_timer_set(f->net->loop, t, may - idle, on_timer);
 }
 
+/* Who scans is answered by nobody: that costs none of those who speak. */
+static struct flow *least_wanted(struct net *n, enum net_proto proto)
+{
+	struct list *p;
+
+	list_for_each (p, &n->flows.all[proto]) {
+		struct flow *f = list_entry(p, struct flow, kind);
+
+		if (!dgram_of(f)->heard)
+			return f;
+	}
+	return flow_first(&n->flows, proto);
+}
+
 static void make_room(struct net *n, const struct dgram_ops *ops,
 		      enum net_proto proto)
 {
 	if (n->flows.n[proto] < ops->max)
 		return;
 	n->stats.evicted++;
-	flow_end(flow_first(&n->flows, proto));
+	flow_end(least_wanted(n, proto));
 }
 
 static int start(struct net *n, const struct dgram_ops *ops,

@@ -73,9 +73,15 @@ int flow_watch(struct flow *f, int fd, uint32_t events)
 	int r = loop_add(f->net->loop, &f->io, fd, events, on_event);
 
 	bug_on(f->fd >= 0);
-	if (r == 0)
-		f->fd = fd;
-	return r;
+	if (r < 0)
+		return r;
+	f->fd = fd;
+	/* As net_connect() has seen to. */
+	if (!f->large && !net_is_crowded(f->net)) {
+		f->large = true;
+		f->net->n_large++;
+	}
+	return 0;
 }
 
 void flow_used(struct flow *f)
@@ -152,6 +158,7 @@ static void detach(struct flow *f)
 	list_del(&f->ready);
 	list_del(&f->settle);
 	f->net->flows.n[f->key.proto]--;
+	f->net->n_large -= f->large;
 }
 
 void flow_end(struct flow *f)

@@ -65,6 +65,7 @@ enum flow_seen {
  * @ends_here:	The other end of @fd is in this process
  * @seen:	What is known of the first bytes, of TCP
  * @rule:	By which it was allowed, -1 if by none
+ * @large:	Its buffers grow as the host lets them: the network counts these
  * @dead:	Ended; its memory goes at the end of the batch
  */
 struct flow {
@@ -83,6 +84,7 @@ struct flow {
 	enum flow_seen seen;
 	int rule;
 	bool ends_here;
+	bool large;
 	bool dead;
 };
 

@@ -28,6 +28,15 @@
 #define NET_NEW_BURST 1024u
 #define NET_NEW_NS    4000000ull /* 250 a second */
 
+/*
+ * What the host's kernel keeps for flows is the host's memory, of all that run on
+ * it. So the buffers of a few may become as large as the host lets them (6 MiB and
+ * 4 MiB of TCP, as Linux comes); each of the others has so many bytes each way,
+ * and what managing them costs, as much again: at most 0.7 GiB of all.
+ */
+#define NET_LARGE_MAX    128u
+#define NET_SMALL_BUFFER (64 << 10)
+
 /* Descriptors: a socket for each flow, and the few that are always open. */
 #define NET_FDS_OTHER (256u + 2u * NET_INTERCEPT_MAX) /* DNS has up to 160 */
 #define NET_FDS_MAX   (NET_TCP_MAX + NET_UDP_MAX + NET_PING_MAX + NET_FDS_OTHER)
@@ -74,6 +83,8 @@
 /* DNS: questions under way, of all that the guest asks. */
 #define NET_DNS_PORT      53u
 #define DNS_ASKS_MAX      128u
+#define DNS_NEW_BURST     512u /* that go to a resolver; each its own socket */
+#define DNS_NEW_NS        2000000ull /* 500 a second */
 #define DNS_STREAMS_MAX   16u
 #define DNS_RESOLVERS_MAX 4u
 #define DNS_ROUNDS        2u

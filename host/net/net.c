@@ -24,20 +24,39 @@ uint64_t net_now(struct net *n)
 	return n->now_ns;
 }
 
-bool net_may_begin(struct net *n)
+struct net_rate net_rate(unsigned int most, uint64_t each_ns)
 {
-	const uint64_t more = (net_now(n) - n->new_filled_ns) / NET_NEW_NS;
+	return (struct net_rate){ .left = most,
+				  .most = most,
+				  .each_ns = each_ns,
+				  .filled_ns = loop_now_ns() };
+}
 
-	if (!n->cfg.new_burst)
+bool net_rate_take(struct net *n, struct net_rate *r)
+{
+	uint64_t more;
+
+	if (!r->most)
 		return true;
-	n->new_left = (unsigned int)MIN(n->new_left + more, n->cfg.new_burst);
-	n->new_filled_ns += more * NET_NEW_NS;
-	if (n->new_left == 0) {
+	more = (net_now(n) - r->filled_ns) / r->each_ns;
+	r->left = (unsigned int)MIN(r->left + more, r->most);
+	r->filled_ns += more * r->each_ns;
+	if (r->left == 0) {
 		n->stats.refused++;
 		return false;
 	}
-	n->new_left--;
+	r->left--;
 	return true;
+}
+
+bool net_may_begin(struct net *n)
+{
+	return net_rate_take(n, &n->begin);
+}
+
+bool net_is_crowded(const struct net *n)
+{
+	return n->n_large >= NET_LARGE_MAX;
 }
 
 struct verdict net_judge(struct net *n, const struct attempt *a)
@@ -81,7 +100,7 @@ static void deny(struct net *n, const struct flow_key *key, const char *why)
 /* The kernel knows better than any list what it will keep to itself. */
 int net_connect(struct net *n, const struct flow_key *key)
 {
-	auto_fd int fd = sock_connect(key);
+	auto_fd int fd = sock_connect(key, net_is_crowded(n));
 
 	if (fd < 0 || !n->cfg.is_local || !sock_is_own(fd, &key->peer) ||
 	    n->cfg.is_local(n->cfg.arg, &key->peer))
@@ -355,8 +374,7 @@ int net_open(struct net *n, struct loop *loop, int fd,
 	n->scratch = malloc(NET_SCRATCH);
 	if (!n->scratch)
 		return err_set(e, -ENOMEM, "out of memory");
-	n->new_left = cfg->new_burst;
-	n->new_filled_ns = loop_now_ns();
+	n->begin = net_rate(cfg->new_burst, NET_NEW_NS);
 	n->peek_off = !cfg->no_peek_off && sock_has_peek_off();
 	r = link_open(&n->link, loop, fd, &link_ops);
 	if (r < 0) {

@@ -90,6 +90,20 @@ struct net_stats {
 	uint64_t retransmits;
 };
 
+/**
+ * struct net_rate - How fast something may be done
+ * @left:	Times that are left now
+ * @most:	At once; 0: no limit
+ * @each_ns:	Until there is one more
+ * @filled_ns:	Up to when that was counted
+ */
+struct net_rate {
+	unsigned int left;
+	unsigned int most;
+	uint64_t each_ns;
+	uint64_t filled_ns;
+};
+
 /** struct net - See the head of this file */
 struct net {
 	struct loop *loop;
@@ -102,12 +116,12 @@ struct net {
 	struct loop_defer batch;
 	uint64_t now_ns;       /* of this batch; 0 if not asked for yet */
 	uint64_t heard_ns;     /* when the guest's last frame came */
-	unsigned int new_left; /* flows that may begin now */
-	uint64_t new_filled_ns;
-	struct list half; /* TCP that is not open yet, oldest first */
+	struct net_rate begin; /* of flows to outside */
+	struct list half;      /* TCP that is not open yet, oldest first */
 	unsigned int n_half;
 	unsigned int tcp_max; /* NET_TCP_MAX, or what descriptors allow */
 	unsigned int n_look;  /* TCP that is being looked at */
+	unsigned int n_large; /* flows with buffers as large as they get */
 	bool peek_off;
 	uint8_t *scratch; /* NET_SCRATCH bytes, for what is being composed */
 	uint16_t ip4_id;
@@ -132,6 +146,12 @@ void net_wake(struct net *n);
 /** net_now() - CLOCK_MONOTONIC, asked once a batch */
 uint64_t net_now(struct net *n);
 
+/** net_rate() - So many at once and one each so long after, from now on */
+struct net_rate net_rate(unsigned int most, uint64_t each_ns);
+
+/** net_rate_take() - Whether it may be done once more; no: it is counted */
+bool net_rate_take(struct net *n, struct net_rate *r);
+
 /**
  * net_may_begin() - Whether one more flow to outside may begin now
  *
@@ -149,6 +169,9 @@ struct verdict net_judge(struct net *n, const struct attempt *a);
  * Return: the descriptor, or -errno; -EACCES: told as a denial
  */
 MUST_CHECK int net_connect(struct net *n, const struct flow_key *key);
+
+/** net_is_crowded() - Whether one more flow is to have small buffers */
+bool net_is_crowded(const struct net *n);
 
 /** net_judge_key() - The same, of a flow that is to be */
 struct verdict net_judge_key(struct net *n, const struct flow_key *key);

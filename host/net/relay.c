@@ -19,6 +19,7 @@ void relay_prepare(struct relay *r, struct net *n, struct guard *g,
 	r->denials = d;
 	list_init(&r->asks);
 	list_init(&r->streams);
+	r->rate = net_rate(DNS_NEW_BURST, DNS_NEW_NS);
 }
 
 void relay_resolvers(struct relay *r, const struct net_addr *a, unsigned int n)
@@ -236,7 +237,7 @@ static int ask_one(struct relay_ask *a, const struct net_addr *resolver)
 	struct loop *loop = a->relay->net->loop;
 	int r;
 
-	a->fd = sock_connect(&key);
+	a->fd = sock_connect(&key, true);
 	if (a->fd < 0)
 		return a->fd;
 	r = loop_add(loop, &a->io, a->fd, a->q.tcp ? EPOLLOUT : EPOLLIN, on_io);
@@ -316,7 +317,9 @@ static void question(struct relay *r, const struct flow_key *key,
 		denials_name(r->denials, q.name, out.rule, out.denied);
 	if (act == DNS_ANSWER)
 		answer(r, key, s, &out);
-	a = act == DNS_ASK ? new_ask(r) : NULL;
+	/* (By datagram: it asks again. By stream: that ends.) */
+	a = act == DNS_ASK && net_rate_take(r->net, &r->rate) ? new_ask(r)
+							      : NULL;
 	if (a) {
 		a->q = q;
 		a->first = r->first;

@@ -30,6 +30,7 @@ struct relay {
 	unsigned int n_resolvers;
 	unsigned int first;
 	struct net_addr resolver[DNS_RESOLVERS_MAX];
+	struct net_rate rate;
 	struct list asks; /* oldest first */
 	unsigned int n_asks;
 	struct list streams;

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "host/net/limits.h"
 #include "host/net/sock.h"
 
 static int set(int fd, int level, int what, int value)
@@ -31,8 +32,12 @@ static int make(const struct flow_key *key, bool v4)
 }
 
 /* Each makes things better and none is needed: failures are passed over. */
-static void tune(int fd, const struct flow_key *key, bool v4)
+static void tune(int fd, const struct flow_key *key, bool v4, bool small)
 {
+	if (small) {
+		(void)set(fd, SOL_SOCKET, SO_RCVBUF, NET_SMALL_BUFFER);
+		(void)set(fd, SOL_SOCKET, SO_SNDBUF, NET_SMALL_BUFFER);
+	}
 	if (key->proto == NET_TCP) {
 		(void)set(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
 		/* Elsewhere than among the rest it would shift what is peeked. */
@@ -66,7 +71,7 @@ static socklen_t to_sock(const struct net_addr *a, uint16_t port,
 	return sizeof(in6);
 }
 
-int sock_connect(const struct flow_key *key)
+int sock_connect(const struct flow_key *key, bool small)
 {
 	bool v4 = addr_is_v4(&key->peer);
 	struct sockaddr_storage ss;
@@ -75,7 +80,7 @@ int sock_connect(const struct flow_key *key)
 
 	if (fd < 0)
 		return fd;
-	tune(fd, key, v4);
+	tune(fd, key, v4, small);
 	if (connect(fd, (const struct sockaddr *)&ss, len) < 0 &&
 	    errno != EINPROGRESS)
 		return -errno;

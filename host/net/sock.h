@@ -8,13 +8,14 @@
 /**
  * sock_connect() - A non-blocking socket that is being connected
  * @key:	To whom; NET_ICMP makes a ping socket
+ * @small:	With buffers of NET_SMALL_BUFFER that never grow
  *
  * TCP is asked to notice a peer that has gone (keep-alive); datagrams beyond
  * the path's MTU are sent in pieces, as the guest cannot know that MTU.
  *
  * Return: the descriptor, of TCP maybe still connecting; or -errno
  */
-MUST_CHECK int sock_connect(const struct flow_key *key);
+MUST_CHECK int sock_connect(const struct flow_key *key, bool small);
 
 /** sock_is_own() - Whether @fd, connected to @peer, leads to the host itself */
 bool sock_is_own(int fd, const struct net_addr *peer);

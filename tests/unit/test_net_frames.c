@@ -511,6 +511,86 @@ START_TEST(large_datagrams_wait_for_room)
 }
 END_TEST
 
+/* Who scans loses what nobody answered, and not the one that speaks. */
+START_TEST(a_scan_ends_nobody_who_is_answered)
+{
+	struct sockaddr_in from;
+	socklen_t from_len = sizeof(from);
+	uint16_t port, port2;
+	int fd = udp_server(&port), fd2 = udp_server(&port2);
+	char buf[16];
+
+	lk_init(&k);
+	lk_send(&k, frame, udp(&local4, 9, port, 12));
+	ck_assert_int_eq(recvfrom(fd, buf, sizeof(buf), 0,
+				  (struct sockaddr *)&from, &from_len),
+			 4);
+	ck_assert_int_eq(
+		sendto(fd, "back", 4, 0, (struct sockaddr *)&from, from_len),
+		4);
+	ck_assert_uint_ne(lk_wait(&k, got), 0);
+	for (unsigned int i = 0; i < NET_UDP_MAX + 10; i++) {
+		lk_send(&k, frame,
+			udp(&local4, (uint16_t)(1000 + i), port2, 12));
+		(void)recv(fd2, got, sizeof(got), MSG_DONTWAIT);
+	}
+	ck_assert_uint_eq(k.net.flows.n[NET_UDP], NET_UDP_MAX);
+	ck_assert_uint_eq(k.net.stats.evicted, 11);
+	ck_assert_int_eq(
+		sendto(fd, "more", 4, 0, (struct sockaddr *)&from, from_len),
+		4);
+	ck_assert_uint_eq(lk_wait(&k, got), 14 + 20 + 12);
+	ck_assert_mem_eq(l4_of(got, false) + 8, "more", 4);
+	lk_done(&k);
+	(void)close(fd);
+	(void)close(fd2);
+}
+END_TEST
+
+static int buffer_of(const struct flow *f, int what)
+{
+	socklen_t len = sizeof(int);
+	int v = 0;
+
+	ck_assert_int_eq(getsockopt(f->fd, SOL_SOCKET, what, &v, &len), 0);
+	return v;
+}
+
+/* (The kernel doubles what it is asked for.) */
+START_TEST(a_crowd_has_small_buffers)
+{
+	uint16_t port;
+	int fd = udp_server(&port);
+	unsigned int n = 0;
+	struct list *p;
+
+	lk_init(&k);
+	for (unsigned int i = 0; i < NET_LARGE_MAX + 5; i++) {
+		lk_send(&k, frame, udp(&local4, (uint16_t)(100 + i), port, 12));
+		(void)recv(fd, got, sizeof(got), MSG_DONTWAIT);
+	}
+	list_for_each (p, &k.net.flows.all[NET_UDP]) {
+		const struct flow *f = list_entry(p, struct flow, kind);
+		bool small = ++n > NET_LARGE_MAX;
+
+		ck_assert(f->large == !small);
+		ck_assert((buffer_of(f, SO_RCVBUF) == 2 * NET_SMALL_BUFFER) ==
+			  small);
+		ck_assert((buffer_of(f, SO_SNDBUF) == 2 * NET_SMALL_BUFFER) ==
+			  small);
+	}
+	ck_assert_uint_eq(n, NET_LARGE_MAX + 5);
+	/* One that ends makes room for another that is large. */
+	flow_end(list_entry(k.net.flows.all[NET_UDP].next, struct flow, kind));
+	ck_assert_uint_eq(k.net.n_large, NET_LARGE_MAX - 1);
+	lk_send(&k, frame, udp(&local4, 9, port, 12));
+	ck_assert(list_entry(k.net.flows.all[NET_UDP].prev, struct flow, kind)
+			  ->large);
+	lk_done(&k);
+	(void)close(fd);
+}
+END_TEST
+
 START_TEST(the_oldest_udp_flow_makes_room)
 {
 	uint16_t port;
@@ -570,4 +650,5 @@ CHECK_MAIN("net_frames", only_the_guests_mac_is_heard,
 	   groups_are_not_served, udp_that_lies_is_dropped,
 	   udp_that_is_denied_is_told_so, udp_goes_there_and_back,
 	   large_datagrams_wait_for_room, the_oldest_udp_flow_makes_room,
+	   a_scan_ends_nobody_who_is_answered, a_crowd_has_small_buffers,
 	   a_datagram_beyond_the_mtu_comes_in_pieces)

@@ -264,8 +264,31 @@ START_TEST(who_has_answered_last_is_asked_first)
 }
 END_TEST
 
+/* What goes to a resolver costs it and the host something. */
+START_TEST(a_flood_of_questions_is_slowed_down)
+{
+	set_up();
+	relay.rate.left = 3;
+	relay.rate.each_ns = UINT64_MAX;
+	for (int i = 0; i < 5; i++)
+		ask_by_datagram();
+	ck_assert_uint_eq(k.net.stats.refused, 2);
+	/* By a stream, which waits for an answer, that ends. */
+	ask_by_stream();
+	steps(5);
+	ck_assert_uint_eq(k.net.stats.refused, 3);
+	ck_assert_uint_eq(relay.n_streams, 0);
+	relay.rate.each_ns = DNS_NEW_NS;
+	relay.rate.filled_ns = loop_now_ns() - DNS_NEW_NS;
+	ask_by_datagram();
+	ck_assert_uint_eq(k.net.stats.refused, 3);
+	tear_down();
+}
+END_TEST
+
 CHECK_MAIN("net_relay", an_answer_that_nobody_takes_ends_its_question_once,
 	   a_guest_that_reads_no_answer_loses_its_stream,
 	   the_end_of_a_stream_ends_its_questions,
 	   the_oldest_question_goes_and_the_new_one_is_asked,
-	   who_has_answered_last_is_asked_first)
+	   who_has_answered_last_is_asked_first,
+	   a_flood_of_questions_is_slowed_down)

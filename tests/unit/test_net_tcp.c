@@ -597,13 +597,13 @@ START_TEST(new_flows_are_slowed_down)
 	k.how = JUDGE_DENY;
 	for (uint16_t i = 0; i < 5; i++) {
 		t.port = (uint16_t)(1000 + i);
-		k.net.new_filled_ns = loop_now_ns();
+		k.net.begin.filled_ns = loop_now_ns();
 		lk_segment(&k, &t, TCP_SYN, NULL, 0);
 		ck_assert((lk_answer(&k, &t, NULL, NULL) != NULL) == (i < 3));
 	}
 	ck_assert_uint_eq(k.asked, 3);
 	ck_assert_uint_eq(k.net.stats.refused, 2);
-	k.net.new_filled_ns = loop_now_ns() - NET_NEW_NS;
+	k.net.begin.filled_ns = loop_now_ns() - NET_NEW_NS;
 	lk_segment(&k, &t, TCP_SYN, NULL, 0);
 	ck_assert_uint_eq(k.asked, 4);
 	ck_assert_ptr_nonnull(lk_answer(&k, &t, NULL, NULL));
