@@ -659,6 +659,24 @@ START_TEST(an_answer_that_is_none_is_told)
 }
 END_TEST
 
+/* Some servers read them as what they look like. */
+START_TEST(headers_that_look_like_framing_are_not_passed_on)
+{
+	struct icpt_kit *k = http(PLAIN);
+
+	guest(k, "POST / HTTP/1.1\r\nHost: a.org\r\nContent-Length: 2\r\n"
+		 "Transfer_Encoding: chunked\r\nTransfer.Encoding: chunked\r\n"
+		 "Content_Length: 0\r\nProxy_Connection: close\r\n"
+		 "X_Other: 1\r\n\r\nok");
+	ck_assert_ptr_nonnull(strstr(k->server_got, "Content-Length: 2\r\n"));
+	ck_assert_ptr_nonnull(strstr(k->server_got, "X_Other: 1\r\n"));
+	ck_assert_ptr_null(strstr(k->server_got, "ncoding"));
+	ck_assert_ptr_null(strstr(k->server_got, "Content_"));
+	ck_assert_ptr_null(strstr(k->server_got, "Proxy"));
+	icpt_kit_free(k);
+}
+END_TEST
+
 /* Its own ClientHello is all that it gets. */
 START_TEST(a_server_that_never_finishes_its_handshake_is_told)
 {
@@ -724,6 +742,7 @@ CHECK_MAIN("net_icpt", a_credential_is_put_in,
 	   bodies_flow_in_bounded_memory, who_does_not_read_is_waited_for,
 	   a_server_that_is_another_hears_nothing, what_breaks_off_is_told,
 	   an_answer_that_is_none_is_told,
+	   headers_that_look_like_framing_are_not_passed_on,
 	   a_server_that_never_finishes_its_handshake_is_told,
 	   a_guest_that_never_finishes_its_handshake_is_left,
 	   between_requests_it_rests)

@@ -108,25 +108,10 @@ static const char *judge_host(const struct icpt *s, const char *host,
 
 /* ---- What is written ---- */
 
-/* Each connection has its own of these (RFC 9110, 7.6.1), or they are ours. */
-static bool is_dropped(const char *name)
-{
-	static const char *const drop[] = {
-		"Host",           "Connection", "Content-Length",
-		"Keep-Alive",     "TE",         "Transfer-Encoding",
-		"Trailer",        "Upgrade",    "Proxy-Connection",
-		"HTTP2-Settings",
-	};
-
-	for (size_t i = 0; i < ARRAY_LEN(drop); i++)
-		if (strcasecmp(name, drop[i]) == 0)
-			return true;
-	return false;
-}
-
 /*
  * Servers of the CGI kind have one variable for X-Key, X_Key and, some of them,
- * X.Key: a guest's own must not be read instead of ours.
+ * X.Key: a guest's own must not be read instead of ours, be it a credential or
+ * how the body is framed.
  */
 static bool is_same(const char *a, const char *b)
 {
@@ -138,6 +123,22 @@ static bool is_same(const char *a, const char *b)
 			return false;
 	}
 	return *a == *b;
+}
+
+/* Each connection has its own of these (RFC 9110, 7.6.1), or they are ours. */
+static bool is_dropped(const char *name)
+{
+	static const char *const drop[] = {
+		"Host",           "Connection", "Content-Length",
+		"Keep-Alive",     "TE",         "Transfer-Encoding",
+		"Trailer",        "Upgrade",    "Proxy-Connection",
+		"HTTP2-Settings",
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(drop); i++)
+		if (is_same(name, drop[i]))
+			return true;
+	return false;
 }
 
 static bool is_changed(const struct inject *in, const char *name)
