@@ -269,6 +269,60 @@ def parallel(g, addr, n):
     assert g.run(client, timeout=300) == n
 
 
+def slow_readers(g, addr, n):
+    """They take nothing: what waits for them waits in the host's kernel, and
+    nobody else waits for them."""
+    size = 128 << 10
+
+    def push(ls):
+        poll, left = select.epoll(), {}
+        poll.register(ls, select.EPOLLIN)
+        while True:
+            for fd, _ in poll.poll():
+                if fd == ls.fileno():
+                    c, _ = ls.accept()
+                    c.setblocking(False)
+                    left[c.fileno()] = [c, size]
+                    poll.register(c, select.EPOLLOUT)
+                    continue
+                c, more = left[fd]
+                more -= c.send(CHUNK[:more])
+                left[fd][1] = more
+                if not more:
+                    poll.unregister(c)
+                    left.pop(fd)[0].close()
+    ls = socket.socket(family(addr))
+    ls.bind((addr, 0))
+    ls.listen(2048)
+    threading.Thread(target=push, args=(ls,), daemon=True).start()
+    port = ls.getsockname()[1]
+    down(g, addr, 1 * MIB)
+    before = g.rss(), g.n_fds()
+    (there, tell), (go, let_go) = os.pipe(), os.pipe()
+
+    def client():
+        socks = [connect(addr, port) for _ in range(n)]
+        os.write(tell, b"x")
+        os.read(go, 1)
+        assert all(recv_all(s)[0] == size for s in socks)
+        return len(socks)
+    result = []
+    t = threading.Thread(
+        target=lambda: result.append(g.run(client, timeout=300)))
+    t.start()
+    os.read(there, 1)
+    down(g, addr, 4 * MIB)
+    up(g, addr, 4 * MIB)
+    kib, fds = g.rss() - before[0], g.n_fds() - before[1]
+    print(f"# {n} slow readers: {kib} KiB and {fds} descriptors more",
+          flush=True)
+    os.write(let_go, b"x")
+    t.join(300)
+    assert result == [n], result
+    assert kib < FLAT_KIB, kib
+    assert fds <= n + 8, fds
+
+
 def denied(g, addr):
     def client():
         try:
@@ -453,6 +507,7 @@ def tests(tap, only, guest):
     run("the gateway has nothing else", gateway_is_shut, g)
     run("the gateway's UDP is shut", udp_gateway, g, world.GATEWAY4)
     run("parallel connections", parallel, g, HOST4, PARALLEL)
+    run("slow readers", slow_readers, g, HOST4, PARALLEL)
     run("port scan", port_scan, g)
     run("UDP scan", udp_scan, g)
     run("SYN flood", syn_flood, g)
