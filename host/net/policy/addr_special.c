@@ -52,6 +52,10 @@ static const struct special specials[] = {
 	/* Metadata services; 168.63.129.16 is Azure's, and looks public. */
 	{ R4(169, 254, 169, 254, 32), metadata },
 	{ R4(168, 63, 129, 16, 32), metadata },
+	/* Credentials of Amazon's containers. */
+	{ R4(169, 254, 170, 2, 32), metadata },
+	{ R4(169, 254, 170, 23, 32), metadata },
+	{ { A6_END(0xfd00, 0x0ec2, 0x0000, 0x0023), 128 }, metadata },
 	{ R4(100, 100, 100, 200, 32), metadata },
 	{ R4(192, 0, 0, 192, 32), metadata },
 	/* Amazon's, Google's and Oracle's, which look private. */
