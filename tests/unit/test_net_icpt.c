@@ -659,6 +659,21 @@ START_TEST(an_answer_that_is_none_is_told)
 }
 END_TEST
 
+/* The path that counts is the one that was looked at. */
+START_TEST(headers_that_name_another_path_are_not_passed_on)
+{
+	struct icpt_kit *k = https(RULES);
+
+	guest(k, "POST /v1/x HTTP/1.1\r\nHost: a.org\r\n"
+		 "X-Original-URL: /v1/admin\r\nx_rewrite_url: /v1/admin\r\n"
+		 "Content-Length: 0\r\n\r\n");
+	ck_assert_ptr_nonnull(strstr(k->server_got, "POST /v1/x HTTP/1.1"));
+	ck_assert_ptr_nonnull(strstr(k->server_got, "SECRET"));
+	ck_assert_ptr_null(strstr(k->server_got, "admin"));
+	icpt_kit_free(k);
+}
+END_TEST
+
 /* Some servers read them as what they look like. */
 START_TEST(headers_that_look_like_framing_are_not_passed_on)
 {
@@ -743,6 +758,7 @@ CHECK_MAIN("net_icpt", a_credential_is_put_in,
 	   a_server_that_is_another_hears_nothing, what_breaks_off_is_told,
 	   an_answer_that_is_none_is_told,
 	   headers_that_look_like_framing_are_not_passed_on,
+	   headers_that_name_another_path_are_not_passed_on,
 	   a_server_that_never_finishes_its_handshake_is_told,
 	   a_guest_that_never_finishes_its_handshake_is_left,
 	   between_requests_it_rests)

@@ -243,7 +243,7 @@ static void on_idle(struct loop_timer *t)
 	struct carrier *c = container_of(t, struct carrier, idle);
 	uint64_t left = patience(c);
 
-	if (left == 0 && c->late) {
+	if (c->late) {
 		/* The guest does not even read that it is over. */
 		loop_defer(c->loop, &c->over, over);
 		return;

@@ -125,14 +125,26 @@ static bool is_same(const char *a, const char *b)
 	return *a == *b;
 }
 
-/* Each connection has its own of these (RFC 9110, 7.6.1), or they are ours. */
+/*
+ * Each connection has its own of these (RFC 9110, 7.6.1), or they are ours. The
+ * last two are a proxy's, never a client's: some servers take the request for one
+ * of the path in there, which nobody has looked at.
+ */
 static bool is_dropped(const char *name)
 {
 	static const char *const drop[] = {
-		"Host",           "Connection", "Content-Length",
-		"Keep-Alive",     "TE",         "Transfer-Encoding",
-		"Trailer",        "Upgrade",    "Proxy-Connection",
+		"Host",
+		"Connection",
+		"Content-Length",
+		"Keep-Alive",
+		"TE",
+		"Transfer-Encoding",
+		"Trailer",
+		"Upgrade",
+		"Proxy-Connection",
 		"HTTP2-Settings",
+		"X-Original-URL",
+		"X-Rewrite-URL",
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(drop); i++)
