@@ -49,6 +49,9 @@
 #define LINK_OUT_MAX   (768u << 10)
 #define LINK_OUT_SPARE (64u << 10) /* kept for answers when data fills it */
 
+/* A header without data, of any kind. */
+#define NET_BARE_MAX 128u
+
 /* Whoever has a turn can send: the largest datagram, in pieces if need be. */
 #define NET_TURN_ROOM (2 * NET_FRAME_MAX)
 

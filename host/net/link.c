@@ -69,6 +69,11 @@ size_t link_room(const struct link *l)
 	return LINK_OUT_MAX - LINK_OUT_SPARE - l->out_len;
 }
 
+size_t link_spare(const struct link *l)
+{
+	return l->over ? 0 : LINK_OUT_MAX - l->out_len;
+}
+
 void *link_reserve(struct link *l, size_t len)
 {
 	if (l->over || len > LINK_OUT_MAX - l->out_len) {

@@ -73,6 +73,9 @@ void link_close(struct link *l);
 /** link_room() - Bytes that data may take now; answers may take more */
 size_t link_room(const struct link *l);
 
+/** link_spare() - Bytes that answers may take now */
+size_t link_spare(const struct link *l);
+
 /** link_reserve() - Room for @len bytes. Return: where, or NULL, counted */
 void *link_reserve(struct link *l, size_t len);
 

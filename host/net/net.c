@@ -291,9 +291,14 @@ static void give_turns(struct net *n)
 	}
 }
 
+/*
+ * What has no room waits: an acknowledgement that is lost, with the window in it,
+ * would be missed until a timer of the guest's runs out.
+ */
 static void settle(struct net *n)
 {
-	while (!list_empty(&n->flows.settle)) {
+	while (!list_empty(&n->flows.settle) &&
+	       link_spare(&n->link) >= NET_BARE_MAX) {
 		struct flow *f =
 			list_entry(n->flows.settle.next, struct flow, settle);
 
@@ -314,7 +319,8 @@ static void on_batch(struct loop_defer *d)
 	settle(n);
 	link_flush(&n->link);
 	n->now_ns = 0;
-	if (!n->link.full && !list_empty(&n->flows.ready))
+	if (!n->link.full &&
+	    !(list_empty(&n->flows.ready) && list_empty(&n->flows.settle)))
 		link_more(&n->link);
 }
 

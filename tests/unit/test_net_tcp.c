@@ -856,6 +856,42 @@ START_TEST(what_was_refused_is_asked_for_again)
 }
 END_TEST
 
+/* An echo of the gateway's, of @len bytes of data. */
+static void echo(size_t len)
+{
+	static uint8_t l4[LK_FRAME_MAX], frame[LK_FRAME_MAX];
+	const struct icmp_hdr h = { .type = ICMP_ECHO };
+
+	memcpy(l4, &h, sizeof(h));
+	lk_send(&k, frame,
+		lk_ip4(frame, IP_ICMP, &ends_gateway4, l4, sizeof(h) + len));
+}
+
+/* Full of answers to somebody who asks and does not read. */
+START_TEST(an_acknowledgement_waits_for_room)
+{
+	static uint8_t frame[LK_FRAME_MAX];
+	const struct tcp_hdr *h = (void *)(frame + 34);
+	bool found = false;
+	size_t len;
+
+	open_one();
+	for (size_t most = 60000; most > 0; most /= 2)
+		for (int i = 0; i < 40; i++)
+			echo(most);
+	for (int i = 0; i < 40; i++)
+		echo(0);
+	ck_assert_uint_gt(k.net.link.dropped, 0);
+	say("hello");
+	heard("hello");
+	while ((len = lk_recv(&k, frame)) > 0)
+		if (frame[14 + 9] == IP_TCP)
+			found |= be32_get(h->ack) == t.seq;
+	ck_assert(found);
+	lk_done(&k);
+}
+END_TEST
+
 /* ---- Looking ---- */
 
 static int listener(uint16_t *ret_port)
@@ -1164,7 +1200,7 @@ CHECK_MAIN(
 	the_guest_ends_first, the_host_ends_first, a_lost_end_is_sent_again,
 	nothing_comes_after_an_end, who_does_not_read_shuts_the_window,
 	who_waits_for_more_room_is_told_without_asking,
-	what_was_refused_is_asked_for_again,
+	what_was_refused_is_asked_for_again, an_acknowledgement_waits_for_room,
 	bytes_are_held_until_they_are_judged, what_is_no_tls_is_judged_as_such,
 	what_is_denied_when_looked_at_goes_nowhere,
 	what_cannot_be_read_is_denied, an_end_before_the_verdict_is_denied,
