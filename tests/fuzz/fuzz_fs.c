@@ -298,14 +298,14 @@ static void begin(struct state *st, uint8_t how, const uint8_t *window)
 /* The count is what there is, if nobody else changed it. */
 static void check_count(const struct state *st, const struct fs_stats *stats)
 {
-	struct fs_usage u;
+	struct treesize u;
 
 	if (!stats->inodes)
 		return;
 	bug_on(stats->bytes > FS_QUOTA_MIN || stats->inodes > QUOTA_INODES);
 	if (st->meddled)
 		return;
-	bug_on(fs_quota_walk(st->k.s, &u) < 0);
+	bug_on(treesize_count(st->k.fd, &u) < 0);
 	bug_on(u.bytes != stats->bytes || u.inodes != stats->inodes);
 }
 

@@ -214,14 +214,14 @@ static void expect_nothing(struct fuse_kit *k, const char *name,
 			   const struct fs_stats *before)
 {
 	struct fs_stats after;
-	struct fs_usage found;
+	struct treesize found;
 
 	ck_assert_int_eq(faccessat(k->fd, name, F_OK, AT_SYMLINK_NOFOLLOW), -1);
 	ck_assert_int_eq(fk_lookup(k, ROOT, name), -ENOENT);
 	fs_server_stats(k->s, &after);
 	ck_assert_uint_eq(after.n_handles, before->n_handles);
 	ck_assert_uint_eq(after.inodes, before->inodes);
-	ck_assert_int_eq(fs_quota_walk(k->s, &found), 0);
+	ck_assert_int_eq(treesize_count(k->fd, &found), 0);
 	ck_assert_uint_eq(after.inodes, found.inodes);
 	ck_assert_uint_eq(after.bytes, found.bytes);
 }

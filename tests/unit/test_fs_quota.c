@@ -40,20 +40,20 @@ static void start(struct fuse_kit *k, uint64_t bytes, uint64_t inodes)
 	fk_init(k, &o);
 }
 
-static struct fs_usage used(struct fuse_kit *k)
+static struct treesize used(struct fuse_kit *k)
 {
 	struct fs_stats st;
 
 	fs_server_stats(k->s, &st);
-	return (struct fs_usage){ .bytes = st.bytes, .inodes = st.inodes };
+	return (struct treesize){ .bytes = st.bytes, .inodes = st.inodes };
 }
 
 /* What a walk finds is what was counted all along. */
 static void expect_true(struct fuse_kit *k)
 {
-	struct fs_usage u = used(k), w;
+	struct treesize u = used(k), w;
 
-	ck_assert_int_eq(fs_quota_walk(k->s, &w), 0);
+	ck_assert_int_eq(treesize_count(k->fd, &w), 0);
 	ck_assert_uint_eq(u.bytes, w.bytes);
 	ck_assert_uint_eq(u.inodes, w.inodes);
 }
@@ -242,7 +242,7 @@ END_TEST
 START_TEST(what_has_no_name_counts_on)
 {
 	struct fuse_kit k;
-	struct fs_usage before;
+	struct treesize before;
 	uint64_t node, fh;
 
 	start(&k, 8 * MIB, 0);
@@ -370,7 +370,7 @@ static bool has_mark(struct fuse_kit *k)
 START_TEST(count_goes_from_one_server_to_the_next)
 {
 	struct fuse_kit k;
-	struct fs_usage u;
+	struct treesize u;
 
 	start(&k, 4 * MIB, 0);
 	(void)make(&k, "f", 100000);

@@ -145,7 +145,7 @@ static int make_counted(struct fs_req *r, const struct fs_at *dir,
 			const char *name, const struct fuse_create_in *in,
 			struct made *m)
 {
-	static const struct fs_usage one = { .inodes = 1 };
+	static const struct treesize one = { .inodes = 1 };
 	struct fs_naming n;
 	int e = fs_quota_naming(r->s, dir->fd, -1, FS_ROOM_GIVEN, &one, &n);
 

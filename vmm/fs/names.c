@@ -28,11 +28,11 @@ struct making {
 	struct fs_heir heir;
 };
 
-static const struct fs_usage one_inode = { .inodes = 1 };
+static const struct treesize one_inode = { .inodes = 1 };
 
 /* @want is what it will take, and @room; end() is due in any case. */
 static int begin(struct fs_req *r, uint64_t nodeid, enum fs_room room,
-		 const struct fs_usage *want, struct making *m)
+		 const struct treesize *want, struct making *m)
 {
 	struct fs_server *s = r->s;
 	int e;
@@ -55,7 +55,7 @@ static void end(struct fs_req *r, struct making *m)
 
 /* The answer of what made @name, if @e is 0, and what that is. */
 static int made(struct fs_req *r, struct making *m, const char *name, int e,
-		const struct fs_usage *what)
+		const struct treesize *what)
 {
 	fs_quota_named(r->s, &m->n, e == 0 ? what : NULL);
 	if (e == 0)
@@ -140,7 +140,7 @@ static struct fs_birth birth(const struct fs_req *r, uint32_t mode)
 
 int fs_op_mkdir(struct fs_req *r)
 {
-	struct fs_usage what = { .inodes = 1, .bytes = FS_QUOTA_BLOCK };
+	struct treesize what = { .inodes = 1, .bytes = FS_QUOTA_BLOCK };
 	struct fuse_mkdir_in in;
 	char name[FS_NAME_LEN];
 	struct fs_birth b;
@@ -224,7 +224,7 @@ static int symlink_in(struct fs_req *r, const struct making *m,
 
 int fs_op_symlink(struct fs_req *r)
 {
-	struct fs_usage what = { .inodes = 1 };
+	struct treesize what = { .inodes = 1 };
 	char name[FS_NAME_LEN], target[PATH_MAX];
 	struct making m;
 	int e = fs_req_name(r, name);
@@ -239,7 +239,7 @@ int fs_op_symlink(struct fs_req *r)
 		e = fs_req_needs(r, sizeof(struct fuse_entry_out));
 	if (e < 0)
 		return e;
-	what.bytes = fs_quota_blocks(strlen(target));
+	what.bytes = treesize_blocks(strlen(target));
 	e = begin(r, r->h.nodeid, FS_ROOM_GIVEN, &what, &m);
 	if (e == 0)
 		e = symlink_in(r, &m, name, target);
@@ -363,7 +363,7 @@ static int linked(struct fs_req *r, const struct making *m, const char *name,
 
 int fs_op_link(struct fs_req *r)
 {
-	static const struct fs_usage nothing = { 0 };
+	static const struct treesize nothing = { 0 };
 	struct fs_at at = { .fd = -1 };
 	struct fuse_link_in in;
 	char name[FS_NAME_LEN];

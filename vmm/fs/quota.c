@@ -23,10 +23,10 @@ static bool fits(uint64_t used, uint64_t more, uint64_t max)
 	return more == 0 || (used <= max && more <= max - used);
 }
 
-static struct fs_usage limit(const struct fs_server *s, enum fs_room room)
+static struct treesize limit(const struct fs_server *s, enum fs_room room)
 {
 	const struct fs_quota *q = &s->quota;
-	struct fs_usage max = { q->bytes_max, q->inodes_max };
+	struct treesize max = { q->bytes_max, q->inodes_max };
 
 	if (room == FS_ROOM_GIVEN || (room != FS_ROOM_RENAME && !s->o.upper))
 		return max;
@@ -36,10 +36,10 @@ static struct fs_usage limit(const struct fs_server *s, enum fs_room room)
 	return max;
 }
 
-static int take(struct fs_server *s, const struct fs_usage *want,
+static int take(struct fs_server *s, const struct treesize *want,
 		enum fs_room room)
 {
-	const struct fs_usage max = limit(s, room);
+	const struct treesize max = limit(s, room);
 	struct fs_quota *q = &s->quota;
 	int r = -ENOSPC;
 
@@ -55,8 +55,8 @@ static int take(struct fs_server *s, const struct fs_usage *want,
 }
 
 /* @add is more and @sub is less; what is less has been counted before. */
-static void settle(struct fs_quota *q, const struct fs_usage *add,
-		   const struct fs_usage *sub)
+static void settle(struct fs_quota *q, const struct treesize *add,
+		   const struct treesize *sub)
 {
 	lock(&q->lock);
 	q->bytes += add->bytes;
@@ -67,9 +67,9 @@ static void settle(struct fs_quota *q, const struct fs_usage *add,
 	unlock(&q->lock);
 }
 
-struct fs_usage fs_quota_now(struct fs_server *s)
+struct treesize fs_quota_now(struct fs_server *s)
 {
-	struct fs_usage u;
+	struct treesize u;
 
 	lock(&s->quota.lock);
 	u.bytes = s->quota.bytes;
@@ -87,7 +87,7 @@ static uint64_t left(uint64_t used, uint64_t max)
 void fs_quota_statfs(struct fs_server *s, struct statfs *st)
 {
 	const struct fs_quota *q = &s->quota;
-	struct fs_usage u;
+	struct treesize u;
 	uint64_t free, unit = st->f_frsize ? (uint64_t)st->f_frsize
 					   : (uint64_t)st->f_bsize;
 
@@ -119,7 +119,7 @@ static uint64_t blocks_at(int fd, const char *name, bool *ret_named)
 		*ret_named = st.stx_nlink > 0;
 	if (!S_ISREG(st.stx_mode) && !S_ISDIR(st.stx_mode))
 		return 0;
-	return fs_quota_blocks(st.stx_size);
+	return treesize_blocks(st.stx_size);
 }
 
 static uint64_t blocks_of(int fd)
@@ -138,7 +138,7 @@ static uint64_t blocks_of_both(const int dir[2])
 }
 
 int fs_quota_naming(struct fs_server *s, int dir, int other, enum fs_room room,
-		    const struct fs_usage *want, struct fs_naming *n)
+		    const struct treesize *want, struct fs_naming *n)
 {
 	struct fs_quota *q = &s->quota;
 
@@ -160,9 +160,9 @@ int fs_quota_naming(struct fs_server *s, int dir, int other, enum fs_room room,
 }
 
 void fs_quota_named(struct fs_server *s, struct fs_naming *n,
-		    const struct fs_usage *made)
+		    const struct treesize *made)
 {
-	struct fs_usage add = { 0 }, sub = n->taken;
+	struct treesize add = { 0 }, sub = n->taken;
 	uint64_t after;
 
 	if (!n->on)
@@ -217,7 +217,7 @@ static bool begin(struct fs_server *s, struct fs_inode *ino, int fd,
 static uint64_t take_up_to(struct fs_quota *q, struct fs_growing *g,
 			   uint64_t end, bool some)
 {
-	uint64_t want = fs_quota_blocks(end), left;
+	uint64_t want = treesize_blocks(end), left;
 
 	if (want <= g->before)
 		return end;
@@ -287,7 +287,7 @@ void fs_quota_holding(struct fs_server *s, struct fs_inode *ino, int fd,
 
 void fs_quota_grown(struct fs_server *s, struct fs_growing *g)
 {
-	struct fs_usage add = { 0 }, sub = { .bytes = g->taken };
+	struct treesize add = { 0 }, sub = { .bytes = g->taken };
 	uint64_t after;
 
 	if (!g->lock)
@@ -347,8 +347,8 @@ void fs_quota_linked(struct fs_server *s, struct fs_inode *ino)
 
 void fs_quota_forgotten(struct fs_server *s, const struct fs_inode *ino)
 {
-	static const struct fs_usage none = { 0 };
-	struct fs_usage gone = { .bytes = ino->doomed_bytes, .inodes = 1 };
+	static const struct treesize none = { 0 };
+	struct treesize gone = { .bytes = ino->doomed_bytes, .inodes = 1 };
 
 	if (ino->doomed)
 		settle(&s->quota, &none, &gone);

@@ -33,11 +33,12 @@
 #include <sys/statfs.h>
 
 #include "common/err.h"
+#include "common/treesize.h"
 
 struct fs_inode;
 struct fs_server;
 
-#define FS_QUOTA_BLOCK 4096u
+#define FS_QUOTA_BLOCK TREESIZE_BLOCK
 
 /* Least of fs_opts.quota_bytes. */
 #define FS_QUOTA_MIN (1u << 20)
@@ -60,12 +61,6 @@ struct fs_server;
 
 /* Bytes of /proc/sys/kernel/random/boot_id. */
 #define FS_QUOTA_BOOT_LEN 36u
-
-/** struct fs_usage - Bytes in blocks, and inodes */
-struct fs_usage {
-	uint64_t bytes;
-	uint64_t inodes;
-};
 
 /**
  * enum fs_room - How many reserves may be taken from
@@ -110,7 +105,7 @@ struct fs_quota {
 	bool on;
 	uint64_t bytes_max;
 	uint64_t inodes_max;
-	struct fs_usage floor;
+	struct treesize floor;
 	pthread_mutex_t lock;
 	uint64_t bytes;
 	uint64_t inodes;
@@ -124,14 +119,6 @@ struct fs_quota {
 	atomic_uint serving;
 };
 
-/** fs_quota_blocks() - @size, rounded up to blocks; SIZE_MAX stays near itself */
-static inline uint64_t fs_quota_blocks(uint64_t size)
-{
-	uint64_t rest = size % FS_QUOTA_BLOCK;
-
-	return rest && size <= INT64_MAX ? size - rest + FS_QUOTA_BLOCK : size;
-}
-
 /**
  * fs_quota_start() - Count what there is, or take the last server's word
  *
@@ -140,18 +127,11 @@ static inline uint64_t fs_quota_blocks(uint64_t size)
 MUST_CHECK int fs_quota_start(struct fs_server *s, struct err *e);
 void fs_quota_done(struct fs_server *s);
 
-/**
- * fs_quota_walk() - Count all that is in the tree
- *
- * In memory that grows with the depth of the tree alone.
- */
-MUST_CHECK int fs_quota_walk(struct fs_server *s, struct fs_usage *ret);
-
 /** fs_quota_statfs() - Of the host's numbers, those that there are for a guest */
 void fs_quota_statfs(struct fs_server *s, struct statfs *st);
 
 /** fs_quota_now() - What there is, in use or promised */
-struct fs_usage fs_quota_now(struct fs_server *s);
+struct treesize fs_quota_now(struct fs_server *s);
 
 /**
  * struct fs_naming - A change of names that is under way
@@ -164,7 +144,7 @@ struct fs_naming {
 	bool on;
 	int dir[2];
 	uint64_t before;
-	struct fs_usage taken;
+	struct treesize taken;
 };
 
 /**
@@ -177,7 +157,7 @@ struct fs_naming {
  * Return: 0, fs_quota_named() is due then; -ENOSPC
  */
 MUST_CHECK int fs_quota_naming(struct fs_server *s, int dir, int other,
-			       enum fs_room room, const struct fs_usage *want,
+			       enum fs_room room, const struct treesize *want,
 			       struct fs_naming *n);
 
 /**
@@ -187,7 +167,7 @@ MUST_CHECK int fs_quota_naming(struct fs_server *s, int dir, int other,
  * Nothing if fs_quota_naming() failed or was not called: @n is zeroed then.
  */
 void fs_quota_named(struct fs_server *s, struct fs_naming *n,
-		    const struct fs_usage *made);
+		    const struct treesize *made);
 
 /**
  * fs_quota_size_at() - What a file or folder counts; 0 without a quota

@@ -43,12 +43,12 @@ static void learn_boot(struct fs_quota *q)
  *
  * Return: whether there was a good one
  */
-static bool take_mark(const struct fs_quota *q, struct fs_usage *ret)
+static bool take_mark(const struct fs_quota *q, struct treesize *ret)
 {
 	static const char none[FS_QUOTA_BOOT_LEN];
 	const void *boot;
 	uint64_t ino;
-	struct fs_usage u;
+	struct treesize u;
 	uint8_t buf[LEN + 1];
 	uint32_t version;
 	ssize_t n = fgetxattr(q->dir_fd, MARK, buf, sizeof(buf));
@@ -96,7 +96,7 @@ static void set_limits(struct fs_quota *q, const struct fs_opts *o)
 int fs_quota_start(struct fs_server *s, struct err *e)
 {
 	struct fs_quota *q = &s->quota;
-	struct fs_usage u = { 0 };
+	struct treesize u = { 0 };
 	struct stat st;
 	int r;
 
@@ -114,7 +114,7 @@ int fs_quota_start(struct fs_server *s, struct err *e)
 	q->ino = st.st_ino;
 	learn_boot(q);
 	if (!take_mark(q, &u)) {
-		r = fs_quota_walk(s, &u);
+		r = treesize_count(s->root_fd, &u);
 		if (r < 0)
 			return err_set(e, r,
 				       "share: cannot count what is in the "

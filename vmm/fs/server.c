@@ -301,7 +301,7 @@ int fs_server_new(const struct fs_opts *o, struct fs_server **ret,
 
 void fs_server_stats(struct fs_server *s, struct fs_stats *ret)
 {
-	struct fs_usage u;
+	struct treesize u;
 
 	fs_lock(s);
 	*ret = (struct fs_stats){

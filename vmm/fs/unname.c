@@ -270,7 +270,7 @@ static int do_rename(struct fs_server *s, struct place *from, struct place *to,
 static int rename_counted(struct fs_server *s, struct place *from,
 			  struct place *to, unsigned int flags)
 {
-	struct fs_usage want = { .inodes = flags & RENAME_WHITEOUT ? 1 : 0 };
+	struct treesize want = { .inodes = flags & RENAME_WHITEOUT ? 1 : 0 };
 	bool same = to->dir == from->dir;
 	/* What a folder grows by for another name of the same is next to none. */
 	enum fs_room room = same && !want.inodes ? FS_ROOM_RENAME

@@ -6,13 +6,8 @@
 #include <string.h>
 #include <sys/syscall.h>
 
+#include "common/beneath.h"
 #include "vmm/fs/walk.h"
-
-/* openat2() takes less than PATH_MAX at once. */
-#define PIECE_MAX (PATH_MAX - 1)
-
-/* EAGAIN is for a rename or mount that was too near; it does not last. */
-#define TRIES 8
 
 /*
  * The names up to the root, from the end of @buf to its front.
@@ -95,54 +90,6 @@ void fs_path_done(struct fs_path *p)
 	p->heap = NULL;
 }
 
-static int beneath(int dirfd, const char *path, int flags, mode_t mode)
-{
-	struct open_how how = {
-		.flags = (unsigned int)flags | O_CLOEXEC | O_NOFOLLOW,
-		.mode = mode,
-		.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS |
-			   RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV,
-	};
-	long fd = -1;
-
-	if (!(flags & O_PATH))
-		how.flags |= O_NONBLOCK | O_NOCTTY;
-	for (int i = 0; i < TRIES; i++) {
-		fd = syscall(SYS_openat2, dirfd, path, &how, sizeof(how));
-		if (fd >= 0 || (errno != EAGAIN && errno != EINTR))
-			break;
-	}
-	return fd < 0 ? -errno : (int)fd;
-}
-
-/* One whose path is longer than the kernel takes is reached in steps. */
-static int in_steps(int dirfd, const struct fs_path *path, int flags,
-		    mode_t mode)
-{
-	auto_fd int here = -1;
-	char *p = path->p;
-	size_t left = path->len;
-
-	while (left > PIECE_MAX) {
-		char *cut = memrchr(p, '/', PIECE_MAX);
-		int next;
-
-		if (!cut)
-			return -ENAMETOOLONG;
-		*cut = '\0';
-		next = beneath(here < 0 ? dirfd : here, p, O_PATH | O_DIRECTORY,
-			       0);
-		*cut = '/';
-		if (next < 0)
-			return next;
-		base_closep(&here);
-		here = next;
-		left -= (size_t)(cut + 1 - p);
-		p = cut + 1;
-	}
-	return beneath(here < 0 ? dirfd : here, p, flags, mode);
-}
-
 /* Return: whether a descriptor could be freed after @r, so that it may work */
 static bool out_of_fds(struct fs_server *s, int r)
 {
@@ -163,7 +110,7 @@ int fs_open_path(struct fs_server *s, const struct fs_path *path, int flags,
 
 	/* The folder itself is open already, and has no name in itself. */
 	do {
-		fd = in_steps(s->root_fd, path, flags, mode);
+		fd = beneath_steps(s->root_fd, path->p, path->len, flags, mode);
 	} while (fd < 0 && out_of_fds(s, fd));
 	return fd == -EMFILE ? -ENFILE : fd;
 }
@@ -173,7 +120,7 @@ int fs_open_in(struct fs_server *s, int dir_fd, const char *name, int flags)
 	int fd;
 
 	do {
-		fd = beneath(dir_fd, name, flags, 0);
+		fd = beneath_open(dir_fd, name, flags, 0);
 	} while (fd < 0 && out_of_fds(s, fd));
 	return fd == -EMFILE ? -ENFILE : fd;
 }

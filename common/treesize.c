@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * vmm/fs/quota_walk.c - count a tree
+ * common/treesize.c - count a tree
  *
  * How it works.  Depth first, with the deepest few folders open; of those above
  * the position is remembered, and they are opened anew by their path when it is
@@ -9,12 +9,17 @@
  * table of files, and memory is for the depth of the tree, and for how many
  * different numbers of names there are.
  */
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
+#include <unistd.h>
 
-#include "vmm/fs/walk.h"
+#include "common/beneath.h"
+#include "common/treesize.h"
 
 #define OPEN_MAX_LEVELS 16u
 #define BUF_LEN         32768u
@@ -47,7 +52,7 @@ struct level {
 };
 
 struct walker {
-	struct fs_server *s;
+	int root_fd;
 	struct level *level;
 	size_t depth;
 	size_t depth_cap;
@@ -57,7 +62,7 @@ struct walker {
 	unsigned int n_sums;
 	uint64_t mount;
 	union {
-		struct fs_dirent de;
+		struct dirent64 de;
 		uint8_t room[BUF_LEN];
 	} u;
 };
@@ -80,7 +85,7 @@ static void count(struct walker *w, const struct statx *st)
 		sum_of(w, S_ISDIR(st->stx_mode) ? 1 : MAX(st->stx_nlink, 1u));
 
 	sum->names++;
-	sum->bytes += sized ? fs_quota_blocks(st->stx_size) : 0;
+	sum->bytes += sized ? treesize_blocks(st->stx_size) : 0;
 }
 
 static int look(int fd, const char *name, struct statx *ret)
@@ -148,27 +153,25 @@ static void pop(struct walker *w)
 
 static int reopen(struct walker *w, struct level *l)
 {
-	struct fs_path path = { .p = w->path, .len = l->len };
 	char here[] = ".";
 
 	if (l->fd >= 0)
 		return 0;
-	if (l->len == 0)
-		path = (struct fs_path){ .p = here, .len = 1 };
-	l->fd = fs_open_path(w->s, &path, O_RDONLY | O_DIRECTORY, 0);
+	l->fd = beneath_steps(w->root_fd, l->len ? w->path : here,
+			      MAX(l->len, 1u), O_RDONLY | O_DIRECTORY, 0);
 	return l->fd < 0 ? l->fd : 0;
 }
 
 /* Return: 1 if the walk goes on in this folder, 0 if in one that it is in */
-static int take(struct walker *w, struct level *l, const struct fs_dirent *de)
+static int take(struct walker *w, struct level *l, const struct dirent64 *de)
 {
 	struct statx st = { 0 };
 	int fd, r;
 
-	l->pos = de->off;
-	if (base_is_dots(de->name))
+	l->pos = de->d_off;
+	if (base_is_dots(de->d_name))
 		return 1;
-	r = look(l->fd, de->name, &st);
+	r = look(l->fd, de->d_name, &st);
 	if (r < 0)
 		return r == -ENOENT ? 1 : r;
 	/* What is mounted there is not of this tree; st_dev would not do. */
@@ -177,10 +180,10 @@ static int take(struct walker *w, struct level *l, const struct fs_dirent *de)
 	count(w, &st);
 	if (!S_ISDIR(st.stx_mode))
 		return 1;
-	fd = fs_open_in(w->s, l->fd, de->name, O_RDONLY | O_DIRECTORY);
+	fd = beneath_open(l->fd, de->d_name, O_RDONLY | O_DIRECTORY, 0);
 	if (fd < 0)
 		return fd == -EXDEV || fd == -ENOENT ? 1 : fd;
-	return push(w, de->name, fd);
+	return push(w, de->d_name, fd);
 }
 
 static int read_on(struct walker *w)
@@ -193,24 +196,24 @@ static int read_on(struct walker *w)
 		return r;
 	if (lseek(l->fd, (off_t)l->pos, SEEK_SET) < 0)
 		return -errno;
-	n = syscall(SYS_getdents64, l->fd, w->u.room, BUF_LEN);
+	n = getdents64(l->fd, w->u.room, BUF_LEN);
 	if (n < 0)
 		return -errno;
 	if (n == 0)
 		pop(w);
 	r = 1;
 	for (long at = 0; at < n && r == 1;) {
-		const struct fs_dirent *de = (const void *)(w->u.room + at);
+		const struct dirent64 *de = (const void *)(w->u.room + at);
 
-		at += de->len;
+		at += de->d_reclen;
 		r = take(w, l, de);
 	}
 	return r < 0 ? r : 0;
 }
 
-static void add_up(const struct walker *w, struct fs_usage *ret)
+static void add_up(const struct walker *w, struct treesize *ret)
 {
-	*ret = (struct fs_usage){ 0 };
+	*ret = (struct treesize){ 0 };
 	for (unsigned int i = 0; i < w->n_sums; i++) {
 		const struct sum *sum = &w->sum[i];
 		uint64_t n = sum->nlink;
@@ -224,7 +227,7 @@ static void add_up(const struct walker *w, struct fs_usage *ret)
 static int begin(struct walker *w)
 {
 	struct statx st = { 0 };
-	int fd, r = look(w->s->root_fd, "", &st);
+	int fd, r = look(w->root_fd, "", &st);
 
 	if (r < 0)
 		return r;
@@ -232,18 +235,18 @@ static int begin(struct walker *w)
 	/* The first is what there is too much for: one name each. */
 	(void)sum_of(w, 1);
 	count(w, &st);
-	fd = fs_open_in(w->s, w->s->root_fd, ".", O_RDONLY | O_DIRECTORY);
+	fd = beneath_open(w->root_fd, ".", O_RDONLY | O_DIRECTORY, 0);
 	return fd < 0 ? fd : push(w, "", fd);
 }
 
-int fs_quota_walk(struct fs_server *s, struct fs_usage *ret)
+int treesize_count(int root_fd, struct treesize *ret)
 {
 	struct walker *w = calloc(1, sizeof(*w));
 	int r;
 
 	if (!w)
 		return -ENOMEM;
-	w->s = s;
+	w->root_fd = root_fd;
 	r = begin(w);
 	while (r == 0 && w->depth)
 		r = read_on(w);
