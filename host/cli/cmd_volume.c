@@ -5,6 +5,7 @@
 #include "host/cli/names.h"
 #include "host/cli/show.h"
 #include "host/cli/table.h"
+#include "host/cli/value.h"
 
 #define TIME_BYTES 32
 
@@ -13,25 +14,45 @@ static const struct opt plain_opts[] = {
 	OPT_END,
 };
 
+struct create_opts {
+	struct cli_common common;
+	const char *size;
+};
+
+static const struct opt create_opts[] = {
+	{ "size", 's', OPT_STR, offsetof(struct create_opts, size), "SIZE",
+	  "let no more be in each, as 512M or 2G" },
+	CLI_COMMON_OPTS('h'),
+	OPT_END,
+};
+
 static int create_one(struct cli *c, const char *name, const void *arg,
 		      struct hutch_err *e)
 {
-	(void)arg;
-	return hutch_volume_create(c->h, name, e);
+	return hutch_volume_create(c->h, name, arg, e);
 }
 
 static int cmd_create(struct cli *c, const void *opts,
 		      const struct opt_words *w)
 {
-	return names_each(c, w, 0, create_one, opts);
+	const struct create_opts *o = opts;
+	struct hutch_volume_opts v = HUTCH_VOLUME_OPTS_INIT;
+	struct hutch_err e = { 0 };
+
+	if (o->size && value_size("--size", o->size, &v.bytes, &e) < 0)
+		return cli_usage(c, "%s", e.msg);
+	return names_each(c, w, 0, create_one, &v);
 }
 
 static const struct verb verb_create = {
 	.name = "volume create",
 	.args = "[OPTIONS] NAME...",
 	.summary = "make volumes, unless they are there",
-	.rules = { .table = plain_opts },
-	.opts_size = sizeof(struct cli_common),
+	.help = "With --size a VM finds a disk of that size: when it is full "
+		"it is told so, and\nwhat is there can be removed. One VM at a "
+		"time may write to such a volume.\n",
+	.rules = { .table = create_opts },
+	.opts_size = sizeof(struct create_opts),
 	.min = 1,
 	.max = OPT_WORDS_ANY,
 	.run = cmd_create,
@@ -76,7 +97,20 @@ static const struct opt list_opts[] = {
 
 static const struct table_col cols[] = { { "NAME", 0 },
 					 { "CREATED", 0 },
+					 { "SIZE", 0 },
+					 { "USED", 0 },
 					 { "IN USE", 0 } };
+
+static int add_sizes(struct table *t, const struct hutch_volume *v)
+{
+	char size[SHOW_MAX], used[SHOW_MAX];
+	int r;
+
+	show_size(size, v->bytes);
+	show_size(used, (uint64_t)v->used_bytes);
+	r = table_add(t, v->bytes ? size : NULL);
+	return r < 0 ? r : table_add(t, v->used_bytes >= 0 ? used : NULL);
+}
 
 static int print_table(struct hutch_volume *const *list)
 {
@@ -91,12 +125,25 @@ static int print_table(struct hutch_volume *const *list)
 		r = table_add(&t, (*list)->name);
 		r = r < 0 ? r
 			  : table_add(&t, (*list)->created_ns ? created : NULL);
+		r = r < 0 ? r : add_sizes(&t, *list);
 		r = r < 0 ? r : table_add(&t, (*list)->in_use ? "yes" : "no");
 	}
 	if (r == 0)
 		table_print(&t, stdout);
 	table_done(&t);
 	return r;
+}
+
+static void json_sizes(struct jsonw *j, const struct hutch_volume *v)
+{
+	if (v->bytes)
+		jsonw_uint(j, "size", v->bytes);
+	else
+		jsonw_null(j, "size");
+	if (v->used_bytes >= 0)
+		jsonw_uint(j, "used", (uint64_t)v->used_bytes);
+	else
+		jsonw_null(j, "used");
 }
 
 static void print_json(struct hutch_volume *const *list)
@@ -114,6 +161,7 @@ static void print_json(struct hutch_volume *const *list)
 		jsonw_str(&j, "created",
 			  ns ? hutch_time_text(ns, buf, sizeof(buf)) : NULL);
 		jsonw_bool(&j, "in_use", (*list)->in_use);
+		json_sizes(&j, *list);
 		jsonw_object_end(&j);
 	}
 	jsonw_array_end(&j);

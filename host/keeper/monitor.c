@@ -14,13 +14,16 @@
 #include "common/log.h"
 #include "host/keeper/keeper.h"
 #include "host/lib/bootmsg.h"
+#include "host/lib/child.h"
 #include "host/lib/dax.h"
 #include "host/lib/mounts.h"
-#include "host/lib/child.h"
 #include "host/lib/vmdir.h"
+#include "host/lib/volume.h"
 
 #define WORD_MAX  128
 #define WORDS_MAX (10 + HUTCH_MOUNTS_MAX)
+/* ",quota=" and a number */
+#define QUOTA_MAX 32
 #define ARGS_MAX  (38 + 2 * HUTCH_MOUNTS_MAX)
 
 /* What the monitor serves files of: the last in enum launch_fd, but for the
@@ -185,21 +188,37 @@ static void add_root(struct command_line *c, const struct keeper *k)
 			 (unsigned long long)k->rec->disk_bytes);
 }
 
+/* Of a volume with a size; what cannot be learned has been before. */
+static const char *quota_of(char buf[QUOTA_MAX], const struct hutch_mount *m,
+			    int fd)
+{
+	const unsigned int kind = HUTCH_MOUNT_VOLUME | HUTCH_MOUNT_RDONLY;
+	uint64_t bytes = 0;
+
+	if ((m->flags & kind) != HUTCH_MOUNT_VOLUME ||
+	    volume_size(fd, &bytes) < 0 || !bytes)
+		return "";
+	(void)snprintf(buf, QUOTA_MAX, ",quota=%llu",
+		       (unsigned long long)bytes);
+	return buf;
+}
+
 static void add_mounts(struct command_line *c, const struct keeper *k)
 {
 	const struct hutch_mount *const *m = k->rec->mounts;
-	char tag[MOUNTS_TAG_MAX], dax[DAX_WORDS_MAX];
+	char tag[MOUNTS_TAG_MAX], dax[DAX_WORDS_MAX], quota[QUOTA_MAX];
 
 	for (unsigned int i = 0; m && m[i] && i < HUTCH_MOUNTS_MAX; i++) {
 		mounts_tag(tag, i);
-		add_text(c, "--fs", "tag=%s,fd=%d%s%s%s%s", tag,
+		add_text(c, "--fs", "tag=%s,fd=%d%s%s%s%s%s", tag,
 			 k->fd[LAUNCH_FD_MOUNT + i],
 			 m[i]->flags & HUTCH_MOUNT_RDONLY ? ",ro" : "",
 			 m[i]->flags & HUTCH_MOUNT_VOLUME ? ",owner=mapped"
 							  : "",
 			 m[i]->flags & HUTCH_MOUNT_LOCKS_HOST ? ",locks=host"
 							      : "",
-			 dax_words(m[i]->dax, m[i]->window, dax));
+			 dax_words(m[i]->dax, m[i]->window, dax),
+			 quota_of(quota, m[i], k->fd[LAUNCH_FD_MOUNT + i]));
 	}
 }
 

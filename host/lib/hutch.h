@@ -2047,11 +2047,17 @@ HUTCH_API int hutch_image_prune(struct hutch *h, unsigned int flags,
  */
 #define HUTCH_VOLUME_NAME_MAX 64
 
+/* Of one that has a size. */
+#define HUTCH_VOLUME_SIZE_MIN (1u << 20)
+
 /**
  * struct hutch_volume - What there is to say of a volume
  * @path:	On the host
  * @created_ns:	UTC since 1970; 0 if the file system does not say
  * @in_use:	1: by a VM that is alive
+ * @bytes:	That may be in it; 0: as much as there is
+ * @used_bytes:	That are in it, as @bytes counts them; -1 if that is 0, or they
+ *		cannot be counted
  *
  * Made by the library, which may add fields at the end.
  */
@@ -2060,7 +2066,27 @@ struct hutch_volume {
 	const char *path;
 	int64_t created_ns;
 	int in_use;
+	uint64_t bytes;
+	int64_t used_bytes;
 };
+
+/**
+ * struct hutch_volume_opts - How one is made
+ * @size:	Of this struct
+ * @bytes:	That may be in it, HUTCH_VOLUME_SIZE_MIN or more; 0 for as much as
+ *		there is. A guest is told ENOSPC, and its df goes by it. Files count
+ *		by their sizes in blocks of 4 KiB, and there is one for each 16
+ *		KiB at most. One VM at a time may write to such a volume, and
+ *		none read it meanwhile
+ */
+struct hutch_volume_opts {
+	size_t size;
+	uint64_t bytes;
+};
+
+/* clang-format off */
+#define HUTCH_VOLUME_OPTS_INIT { sizeof(struct hutch_volume_opts), 0 }
+/* clang-format on */
 
 /** hutch_volume_name_ok() - 1 if @s can be a volume's name, else 0: 1 to
  *  HUTCH_VOLUME_NAME_MAX letters, digits, '.', '_' and '-', not the last three
@@ -2070,16 +2096,21 @@ HUTCH_API int hutch_volume_name_ok(const char *s);
 
 /**
  * hutch_volume_create() - Make one, unless there is one of that name
+ * @opts:	NULL for the usual
  *
- * Return: 0; -EINVAL if it is no name; -EOPNOTSUPP if the file system keeps no
- *         attributes of users; or -errno
+ * Return: 0; -EINVAL if it is no name; -EEXIST if a size was asked for and there
+ *         is one that has not got it; -ERANGE if it is too small; -EOPNOTSUPP
+ *         if the file system keeps no attributes of users; or -errno
  */
 HUTCH_API int hutch_volume_create(struct hutch *h, const char *name,
+				  const struct hutch_volume_opts *opts,
 				  struct hutch_err *e);
 
 /**
  * hutch_volume_list() - All volumes, sorted by name
  * @ret:	List that ends in NULL; for hutch_volume_list_free()
+ *
+ * Looks at each file of those that have a size.
  *
  * Return: how many, or -errno
  */

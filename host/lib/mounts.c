@@ -202,7 +202,7 @@ static int open_volume(struct hutch *h, struct mount_one *m,
 		       const struct hutch_image *image, struct err *e)
 {
 	m->fd = volume_open(h, m->source, image ? hutch_image_tree(image) : -1,
-			    m->target, e);
+			    m->target, m->ro, e);
 	return MIN(m->fd, 0);
 }
 

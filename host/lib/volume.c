@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "common/log.h"
 #include "host/lib/dirs.h"
@@ -19,6 +20,10 @@
 
 #define QUOTE_MAX 80
 #define NS_PER_S  1000000000ll
+
+/* Whoever has one that has a size may be on the way out: two seconds. */
+#define BUSY_STEP_NS 10000000
+#define BUSY_STEPS   200
 
 /** struct store - The folders, and the lock held; -1 for what is not open */
 struct store {
@@ -125,12 +130,15 @@ static int stage_commit(const struct store *s, struct stage *st,
 	return fsync(s->name_fd) < 0 ? -errno : 0;
 }
 
-static int make(const struct store *s, const char *name)
+/* With a size unless @bytes is 0, from the moment that it has its name. */
+static int make(const struct store *s, const char *name, uint64_t bytes)
 {
 	struct stage st = STAGE_INIT;
 	int r = stage_new(s->tmp_fd, &st);
 
 	r = r < 0 ? r : maptree_new_root(st.fd);
+	if (r == 0 && bytes)
+		r = volume_set_size(st.fd, bytes);
 	if (r == 0 && fsync(st.fd) < 0)
 		r = -errno;
 	if (r == 0)
@@ -139,12 +147,13 @@ static int make(const struct store *s, const char *name)
 	return r;
 }
 
-static int open_or_make(const struct store *s, const char *name, struct err *e)
+static int open_or_make(const struct store *s, const char *name, uint64_t bytes,
+			struct err *e)
 {
 	int fd = open_folder(s->name_fd, name), r = 0;
 
 	if (fd == -ENOENT) {
-		r = make(s, name);
+		r = make(s, name, bytes);
 		fd = r < 0 ? r : open_folder(s->name_fd, name);
 	}
 	if (r == -EOPNOTSUPP)
@@ -166,13 +175,16 @@ static int open_or_make(const struct store *s, const char *name, struct err *e)
  *
  * Return: 0, with another folder under @name; the store is locked then
  */
-static int fill(struct store *s, const char *name, int from, struct err *e)
+static int fill(struct store *s, const char *name, int from, uint64_t bytes,
+		struct err *e)
 {
 	struct stage st = STAGE_INIT;
 	int r = stage_new(s->tmp_fd, &st), locked;
 
 	store_unlock(s);
 	r = r < 0 ? r : maptree_copy(from, st.fd);
+	if (r == 0 && bytes)
+		r = volume_set_size(st.fd, bytes);
 	if (r == 0 && syncfs(st.fd) < 0)
 		r = -errno;
 	locked = r < 0 ? 0 : store_lock(s, e);
@@ -186,27 +198,48 @@ static int fill(struct store *s, const char *name, int from, struct err *e)
 		     : 0;
 }
 
-/* Context: the store is locked. Return: a descriptor; -EAGAIN: look again */
-static int use(struct store *s, const char *name, int from, struct err *e)
+static int learn_size(int fd, const char *name, uint64_t *ret, struct err *e)
 {
-	auto_fd int fd = open_or_make(s, name, e);
-	int r = 0;
+	int r = volume_size(fd, ret);
 
-	if (fd < 0)
-		return fd;
+	return r < 0 ? err_set(e, r, "cannot learn the size of volume '%s': %s",
+			       name, strerror(-r))
+		     : 0;
+}
+
+/*
+ * Context: the store is locked
+ *
+ * Return: a descriptor; -EAGAIN: look again; -EBUSY: after a while
+ */
+static int use(struct store *s, const char *name, int from, bool ro,
+	       struct err *e)
+{
+	auto_fd int fd = open_or_make(s, name, 0, e);
+	uint64_t bytes = 0;
+	int r = fd < 0 ? fd : learn_size(fd, name, &bytes, e);
+
+	if (r < 0)
+		return r;
 	if (from >= 0 && maptree_is_empty(fd) &&
 	    flock(fd, LOCK_EX | LOCK_NB) == 0) {
-		r = fill(s, name, from, e);
+		r = fill(s, name, from, bytes, e);
 		if (r < 0)
 			return r;
 		(void)close(take_fd(&fd));
-		fd = open_or_make(s, name, e);
+		fd = open_or_make(s, name, bytes, e);
 		if (fd < 0)
 			return fd;
 	}
-	if (flock(fd, LOCK_SH | LOCK_NB) == 0)
+	if (flock(fd, (bytes && !ro ? LOCK_EX : LOCK_SH) | LOCK_NB) == 0)
 		return take_fd(&fd);
 	r = -errno;
+	if (r == -EWOULDBLOCK && bytes)
+		return err_set(e, -EBUSY,
+			       "volume '%s' is in use by another VM: of one "
+			       "that has a size only one VM at a time may "
+			       "write",
+			       name);
 	if (r == -EWOULDBLOCK) {
 		/* Filled by another: then it will be another folder. */
 		store_unlock(s);
@@ -220,8 +253,18 @@ static int use(struct store *s, const char *name, int from, struct err *e)
 				      strerror(-r));
 }
 
+/* To those who have the store. */
+static int pause_without_lock(struct store *s, struct err *e)
+{
+	static const struct timespec step = { .tv_nsec = BUSY_STEP_NS };
+
+	store_unlock(s);
+	(void)nanosleep(&step, NULL);
+	return store_lock(s, e);
+}
+
 int volume_open(struct hutch *h, const char *name, int tree, const char *target,
-		struct err *e)
+		bool ro, struct err *e)
 {
 	/* What is no folder in the image is nothing to begin with. */
 	auto_fd int from = tree < 0 ? -1 : maptree_find(tree, target);
@@ -231,25 +274,61 @@ int volume_open(struct hutch *h, const char *name, int tree, const char *target,
 	r = r < 0 ? r : store_open(h, &s, e);
 	if (r < 0)
 		return r;
-	do
-		r = use(&s, name, from, e);
-	while (r == -EAGAIN);
-	return r;
+	for (int i = 0;;) {
+		int paused = 0;
+
+		r = use(&s, name, from, ro, e);
+		if (r != -EAGAIN && (r != -EBUSY || i++ == BUSY_STEPS))
+			return r;
+		if (r == -EBUSY)
+			paused = pause_without_lock(&s, e);
+		if (paused < 0)
+			return paused;
+	}
 }
 
 /* ---- For people ---- */
 
-int hutch_volume_create(struct hutch *h, const char *name, struct hutch_err *e)
+static int take_opts(const struct hutch_volume_opts *from,
+		     struct hutch_volume_opts *ret, struct err *e)
+{
+	static const struct hutch_volume_opts usual = HUTCH_VOLUME_OPTS_INIT;
+	const struct hutch_volume_opts *o = from ? from : &usual;
+	int r = opts_take(ret, sizeof(*ret), o, o->size, e);
+
+	if (r < 0)
+		return r;
+	if (ret->bytes &&
+	    (ret->bytes < HUTCH_VOLUME_SIZE_MIN || ret->bytes > INT64_MAX))
+		return err_set(e, -ERANGE,
+			       "the size of a volume is at least %uM",
+			       HUTCH_VOLUME_SIZE_MIN >> 20);
+	return 0;
+}
+
+int hutch_volume_create(struct hutch *h, const char *name,
+			const struct hutch_volume_opts *opts,
+			struct hutch_err *e)
 {
 	auto_volumes struct store s = STORE_INIT;
+	struct hutch_volume_opts o;
+	uint64_t bytes = 0;
 	auto_fd int fd = -1;
 	int r = check_name(name, err_of(e));
 
+	r = r < 0 ? r : take_opts(opts, &o, err_of(e));
 	r = r < 0 ? r : store_open(h, &s, err_of(e));
 	if (r < 0)
 		return r;
-	fd = open_or_make(&s, name, err_of(e));
-	return MIN(fd, 0);
+	fd = open_or_make(&s, name, o.bytes, err_of(e));
+	if (fd < 0 || !o.bytes)
+		return MIN(fd, 0);
+	r = learn_size(fd, name, &bytes, err_of(e));
+	if (r == 0 && bytes != o.bytes)
+		return err_set(err_of(e), -EEXIST,
+			       "there is a volume '%s' already, with %s size",
+			       name, bytes ? "another" : "no");
+	return r;
 }
 
 int hutch_volume_remove(struct hutch *h, const char *name, struct hutch_err *e)
@@ -319,8 +398,12 @@ static struct hutch_volume *look(const struct hutch *h, const struct store *s,
 		free_one(v);
 		return NULL;
 	}
+	v->used_bytes = -1;
 	if (fd < 0)
 		return v;
+	/* What is none of ours is no size to be shown. */
+	if (volume_size(fd, &v->bytes) < 0)
+		v->bytes = 0;
 	if (statx(fd, "", AT_EMPTY_PATH, STATX_BTIME, &st) == 0 &&
 	    st.stx_mask & STATX_BTIME)
 		v->created_ns = st.stx_btime.tv_sec * NS_PER_S +
@@ -370,6 +453,19 @@ static int read_list(const struct hutch *h, const struct store *s,
 	return r < 0 ? err_set(e, r, "no memory") : (int)n;
 }
 
+/* It may take a while, so nobody is kept waiting; what is gone has no use. */
+static void count_used(const struct store *s, struct hutch_volume *const *list)
+{
+	for (; *list; list++) {
+		auto_fd int fd =
+			(*list)->bytes ? open_folder(s->name_fd, (*list)->name)
+				       : -1;
+
+		if (fd >= 0)
+			(*list)->used_bytes = volume_used(fd);
+	}
+}
+
 int hutch_volume_list(struct hutch *h, struct hutch_volume ***ret,
 		      struct hutch_err *e)
 {
@@ -385,6 +481,8 @@ int hutch_volume_list(struct hutch *h, struct hutch_volume ***ret,
 		hutch_volume_list_free(list);
 		return r;
 	}
+	store_unlock(&s);
+	count_used(&s, list);
 	qsort(list, (size_t)r, sizeof(struct hutch_volume *), by_name);
 	*ret = list;
 	return r;

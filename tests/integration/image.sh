@@ -177,6 +177,43 @@ hutch1 /old virtiofs' "$(tail -n 4 "$out" | sort)" "how they are mounted"
 	is '' "$(hutch volume list -q)" "after removal"
 }
 
+# A volume with a size is a disk of that size: full is full, and stays so.
+test_volumes_with_a_size() {
+	local free
+
+	image vols '{"Env": ["PATH=/bin"]}'
+	refused 125 'at least 1M' hutch volume create --size 64K v
+	refused 125 '--size' hutch volume create --size much v
+	expect 0 hutch volume create --size 8M v
+	refused 125 'another size' hutch volume create --size 9M v
+	expect 0 hutch start -v v:/v a vols
+	expect 0 hutch exec a -- sh -euc '
+		df -k /v | tail -n 1 | tr -s " " | cut -d" " -f2
+		dd if=/dev/zero of=/v/big bs=64K count=200 2>/dev/null && exit 9
+		stat -c %s /v/big | grep -qE "^8[0-9]{6}$"
+		echo x >/v/more 2>/dev/null && [ -s /v/more ] && exit 8
+		df -k /v | tail -n 1 | tr -s " " | cut -d" " -f4
+		echo kept >/etc/x; truncate -s 3M /v/big; echo some >/v/small'
+	is 8192 "$(sed -n 1p "$out")" "its size"
+	free=$(sed -n 2p "$out")
+	at_most 16 "$free" "KiB left"
+	is 8388608 "$(hutch volume ls --json | json 0.size)" "size in JSON"
+	like '^v +.* 8M +3M +yes$' "$(hutch volume ls)" "the list"
+	refused 125 'in use by another VM' hutch run -v v:/v vols true
+	hutch stop a
+	expect 0 hutch start a
+	expect 0 hutch exec a -- sh -euc 'cat /v/small
+		dd if=/dev/zero of=/v/big2 bs=64K count=100 2>/dev/null && exit 9
+		rm /v/big /v/big2; dd if=/dev/zero of=/v/big3 bs=64K count=100 2>&1'
+	like '^some' "$(cat "$out")" "what was there"
+	hutch rm -f a
+	# Counted by another who was killed, by nobody.
+	expect 0 hutch run -v v:/w vols sh -c 'df -k /w | tail -n 1 | tr -s " " |
+		cut -d" " -f2; ls /w'
+	is '8192 big3 more small ' "$(tr '\n' ' ' <"$out")" "another VM"
+	expect 0 hutch volume rm v
+}
+
 # What is not under the overlay can have one over it, in memory and on a disk.
 test_data_folder_takes_an_overlay() {
 	local disk

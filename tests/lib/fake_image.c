@@ -169,9 +169,12 @@ int hutch_image_prune(struct hutch *h, unsigned int flags,
 	return r;
 }
 
-int hutch_volume_create(struct hutch *h, const char *name, struct hutch_err *e)
+int hutch_volume_create(struct hutch *h, const char *name,
+			const struct hutch_volume_opts *opts,
+			struct hutch_err *e)
 {
-	return fake_vm_call(e, "volume-create %s\n", name);
+	return fake_vm_call(e, "volume-create %s %llu\n", name,
+			    (unsigned long long)opts->bytes);
 }
 
 int hutch_volume_list(struct hutch *h, struct hutch_volume ***ret,
@@ -180,7 +183,9 @@ int hutch_volume_list(struct hutch *h, struct hutch_volume ***ret,
 	static struct hutch_volume v = { .name = "cache",
 					 .path = "/d/cache",
 					 .created_ns = 1769860800000000000,
-					 .in_use = 1 };
+					 .in_use = 1,
+					 .bytes = 10 << 20,
+					 .used_bytes = 5 << 10 };
 	int r = fake_vm_call(e, "volume-list\n");
 
 	if (r < 0)

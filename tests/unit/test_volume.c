@@ -174,7 +174,7 @@ START_TEST(a_new_volume_is_filled_once)
 	int fd, www;
 
 	begin(&t);
-	fd = volume_open(t.v.h, "web_1.data", t.fd, "/www", &e);
+	fd = volume_open(t.v.h, "web_1.data", t.fd, "/www", false, &e);
 	ck_assert_msg(fd >= 0, "%s", e.msg);
 	www = openat(t.fd, "www", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	same_attr(www, fd, "index");
@@ -189,7 +189,7 @@ START_TEST(a_new_volume_is_filled_once)
 	/* What has something in it stays as it is. */
 	ck_assert_int_eq(unlinkat(fd, "index", 0), 0);
 	(void)close(fd);
-	fd = volume_open(t.v.h, "web_1.data", t.fd, "/www", &e);
+	fd = volume_open(t.v.h, "web_1.data", t.fd, "/www", false, &e);
 	ck_assert_int_lt(faccessat(fd, "index", F_OK, 0), 0);
 
 	ck_assert_int_eq(hutch_volume_remove(t.v.h, "web_1.data", &t.v.e),
@@ -214,15 +214,15 @@ START_TEST(an_empty_volume_that_is_used_is_not_filled)
 	int a, b;
 
 	begin(&t);
-	a = volume_open(t.v.h, "v", -1, "/www", &e);
+	a = volume_open(t.v.h, "v", -1, "/www", false, &e);
 	ck_assert_msg(a >= 0, "%s", e.msg);
-	b = volume_open(t.v.h, "v", t.fd, "/www", &e);
+	b = volume_open(t.v.h, "v", t.fd, "/www", false, &e);
 	ck_assert_int_ge(b, 0);
 	ck_assert(maptree_is_empty(b));
 	(void)close(a);
 	(void)close(b);
 	/* Nor with what is no folder in the image. */
-	b = volume_open(t.v.h, "v", t.fd, "/file", &e);
+	b = volume_open(t.v.h, "v", t.fd, "/file", false, &e);
 	ck_assert_int_ge(b, 0);
 	ck_assert(maptree_is_empty(b));
 	(void)close(b);
@@ -283,7 +283,7 @@ static void *open_filled(void *arg)
 {
 	struct tree *t = arg;
 	struct err e;
-	int fd = volume_open(t->v.h, "v", t->fd, "/www", &e);
+	int fd = volume_open(t->v.h, "v", t->fd, "/www", false, &e);
 
 	ck_assert_msg(fd >= 0, "%s", e.msg);
 	ck_assert_int_eq(faccessat(fd, "index", F_OK, 0), 0);
@@ -300,7 +300,7 @@ START_TEST(a_volume_that_is_filled_is_waited_for_and_no_other)
 	int fd, other, tmp, stage;
 
 	begin(&t);
-	ck_assert_int_eq(hutch_volume_create(t.v.h, "v", &t.v.e), 0);
+	ck_assert_int_eq(hutch_volume_create(t.v.h, "v", NULL, &t.v.e), 0);
 	tmp = folder_of(&t, "tmp");
 	stage = make_folder(tmp, "0123456789abcdef");
 	ck_assert_int_eq(flock(stage, LOCK_EX | LOCK_NB), 0);
@@ -308,7 +308,7 @@ START_TEST(a_volume_that_is_filled_is_waited_for_and_no_other)
 	ck_assert_int_eq(flock(fd, LOCK_EX | LOCK_NB), 0);
 	ck_assert_int_eq(pthread_create(&waits, NULL, open_filled, &t), 0);
 
-	other = volume_open(t.v.h, "other", t.fd, "/www", &e);
+	other = volume_open(t.v.h, "other", t.fd, "/www", false, &e);
 	ck_assert_msg(other >= 0, "%s", e.msg);
 	(void)close(other);
 	ck_assert_int_eq(hutch_volume_remove(t.v.h, "other", &t.v.e), 0);
@@ -319,7 +319,7 @@ START_TEST(a_volume_that_is_filled_is_waited_for_and_no_other)
 	(void)close(fd);
 	ck_assert_int_eq(pthread_join(waits, NULL), 0);
 	(void)close(stage);
-	ck_assert_int_eq(hutch_volume_create(t.v.h, "v", &t.v.e), 0);
+	ck_assert_int_eq(hutch_volume_create(t.v.h, "v", NULL, &t.v.e), 0);
 	ck_assert_int_lt(faccessat(tmp, "0123456789abcdef", F_OK, 0), 0);
 	(void)close(tmp);
 	end(&t);
@@ -337,20 +337,21 @@ START_TEST(volumes_have_plain_names)
 
 	host_env_init(&v);
 	for (size_t i = 0; good[i]; i++)
-		ck_assert_int_eq(hutch_volume_create(v.h, good[i], &v.e), 0);
+		ck_assert_int_eq(hutch_volume_create(v.h, good[i], NULL, &v.e),
+				 0);
 	for (size_t i = 0; bad[i]; i++) {
-		ck_assert_int_eq(hutch_volume_create(v.h, bad[i], &v.e),
+		ck_assert_int_eq(hutch_volume_create(v.h, bad[i], NULL, &v.e),
 				 -EINVAL);
 		ck_assert_int_eq(hutch_volume_remove(v.h, bad[i], &v.e),
 				 -EINVAL);
 	}
 	memset(name, 'x', sizeof(name) - 1);
 	name[sizeof(name) - 1] = '\0';
-	ck_assert_int_eq(hutch_volume_create(v.h, name, &v.e), -EINVAL);
+	ck_assert_int_eq(hutch_volume_create(v.h, name, NULL, &v.e), -EINVAL);
 	name[HUTCH_VOLUME_NAME_MAX] = '\0';
-	ck_assert_int_eq(hutch_volume_create(v.h, name, &v.e), 0);
+	ck_assert_int_eq(hutch_volume_create(v.h, name, NULL, &v.e), 0);
 	/* Again is no mistake. */
-	ck_assert_int_eq(hutch_volume_create(v.h, name, &v.e), 0);
+	ck_assert_int_eq(hutch_volume_create(v.h, name, NULL, &v.e), 0);
 	host_env_done(&v);
 }
 END_TEST
@@ -361,14 +362,145 @@ START_TEST(what_a_crash_left_is_swept_away)
 	struct host_env v;
 
 	host_env_init(&v);
-	ck_assert_int_eq(hutch_volume_create(v.h, "a", &v.e), 0);
+	ck_assert_int_eq(hutch_volume_create(v.h, "a", NULL, &v.e), 0);
 	(void)snprintf(path, sizeof(path), "%s/s/data/volumes/tmp/dead", v.dir);
 	(void)snprintf(sub, sizeof(sub), "%s/sub", path);
 	ck_assert_int_eq(mkdir(path, 0700), 0);
 	ck_assert_int_eq(mkdir(sub, 0700), 0);
-	ck_assert_int_eq(hutch_volume_create(v.h, "a", &v.e), 0);
+	ck_assert_int_eq(hutch_volume_create(v.h, "a", NULL, &v.e), 0);
 	ck_assert_int_lt(access(path, F_OK), 0);
 	host_env_done(&v);
+}
+END_TEST
+
+static struct hutch_volume_opts sized(uint64_t bytes)
+{
+	struct hutch_volume_opts o = HUTCH_VOLUME_OPTS_INIT;
+
+	o.bytes = bytes;
+	return o;
+}
+
+START_TEST(a_size_is_there_from_the_first_and_stays)
+{
+	const struct hutch_volume_opts five = sized(5 << 20),
+				       six = sized(6 << 20);
+	struct hutch_volume **list;
+	uint64_t bytes = 0;
+	struct tree t;
+	struct err e;
+	int fd;
+
+	begin(&t);
+	ck_assert_int_eq(hutch_volume_create(t.v.h, "v", &five, &t.v.e), 0);
+	ck_assert_int_eq(hutch_volume_create(t.v.h, "v", &five, &t.v.e), 0);
+	ck_assert_int_eq(hutch_volume_create(t.v.h, "v", NULL, &t.v.e), 0);
+	ck_assert_int_eq(hutch_volume_create(t.v.h, "v", &six, &t.v.e),
+			 -EEXIST);
+	ck_assert_int_eq(hutch_volume_create(t.v.h, "w", NULL, &t.v.e), 0);
+	ck_assert_int_eq(hutch_volume_create(t.v.h, "w", &six, &t.v.e),
+			 -EEXIST);
+	/* What it is filled with takes its place, and not its size. */
+	fd = volume_open(t.v.h, "v", t.fd, "/www", false, &e);
+	ck_assert_msg(fd >= 0, "%s", e.msg);
+	ck_assert_int_eq(faccessat(fd, "index", F_OK, 0), 0);
+	ck_assert_int_eq(volume_size(fd, &bytes), 0);
+	ck_assert_uint_eq(bytes, 5 << 20);
+	/* The folder, "index", "link" and "sub": a sparse file is as full. */
+	ck_assert_int_ge(volume_used(fd), (64 << 20) + 4 * 4096);
+	(void)close(fd);
+	ck_assert_int_eq(hutch_volume_list(t.v.h, &list, &t.v.e), 2);
+	ck_assert_uint_eq(list[0]->bytes, 5 << 20);
+	ck_assert_int_gt(list[0]->used_bytes, 64 << 20);
+	ck_assert_int_eq(list[0]->in_use, 0);
+	ck_assert_uint_eq(list[1]->bytes, 0);
+	ck_assert_int_eq(list[1]->used_bytes, -1);
+	hutch_volume_list_free(list);
+	end(&t);
+}
+END_TEST
+
+START_TEST(a_size_is_for_one_who_writes_or_for_those_who_read)
+{
+	const struct hutch_volume_opts o = sized(1 << 20);
+	struct hutch_volume **list;
+	int writer, a, b;
+	struct tree t;
+	struct err e;
+
+	begin(&t);
+	ck_assert_int_eq(hutch_volume_create(t.v.h, "v", &o, &t.v.e), 0);
+	writer = volume_open(t.v.h, "v", -1, "/", false, &e);
+	ck_assert_msg(writer >= 0, "%s", e.msg);
+	for (int ro = 0; ro < 2; ro++) {
+		ck_assert_int_eq(volume_open(t.v.h, "v", -1, "/", ro, &e),
+				 -EBUSY);
+		ck_assert_msg(strstr(e.msg, "only one VM at a time"), "%s",
+			      e.msg);
+	}
+	/* Others are there all the while. */
+	ck_assert_int_eq(hutch_volume_list(t.v.h, &list, &t.v.e), 1);
+	ck_assert_int_eq(list[0]->in_use, 1);
+	ck_assert_int_eq(list[0]->used_bytes, 4096);
+	hutch_volume_list_free(list);
+	ck_assert_int_eq(hutch_volume_remove(t.v.h, "v", &t.v.e), -EBUSY);
+	(void)close(writer);
+
+	a = volume_open(t.v.h, "v", -1, "/", true, &e);
+	b = volume_open(t.v.h, "v", -1, "/", true, &e);
+	ck_assert_int_ge(a, 0);
+	ck_assert_int_ge(b, 0);
+	ck_assert_int_eq(volume_open(t.v.h, "v", -1, "/", false, &e), -EBUSY);
+	(void)close(a);
+	(void)close(b);
+	writer = volume_open(t.v.h, "v", -1, "/", false, &e);
+	ck_assert_int_ge(writer, 0);
+	(void)close(writer);
+	end(&t);
+}
+END_TEST
+
+START_TEST(a_size_that_makes_no_sense_is_refused)
+{
+	static const char *const texts[] = { "",
+					     "0",
+					     "-1",
+					     "1048575",
+					     "1M",
+					     "9223372036854775808",
+					     "184467440737095516160",
+					     "5 " };
+	static const uint64_t wrong[] = { 1, (1 << 20) - 1,
+					  (uint64_t)INT64_MAX + 1 };
+	struct hutch_volume_opts o;
+	uint64_t bytes;
+	struct tree t;
+	struct err e;
+	int fd;
+
+	begin(&t);
+	for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
+		o = sized(wrong[i]);
+		ck_assert_int_eq(hutch_volume_create(t.v.h, "v", &o, &t.v.e),
+				 -ERANGE);
+	}
+	o = sized(INT64_MAX);
+	ck_assert_int_eq(hutch_volume_create(t.v.h, "v", &o, &t.v.e), 0);
+	fd = volume_open(t.v.h, "v", -1, "/", false, &e);
+	ck_assert_msg(fd >= 0, "%s", e.msg);
+	ck_assert_int_eq(volume_size(fd, &bytes), 0);
+	ck_assert_uint_eq(bytes, INT64_MAX);
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+		ck_assert_int_eq(fsetxattr(fd, MAPPED_PREFIX "size", texts[i],
+					   strlen(texts[i]), 0),
+				 0);
+		ck_assert_msg(volume_size(fd, &bytes) == -EBADMSG, "'%s'",
+			      texts[i]);
+	}
+	(void)close(fd);
+	/* No VM is to have as much as there is by mistake. */
+	ck_assert_int_eq(volume_open(t.v.h, "v", -1, "/", false, &e), -EBADMSG);
+	end(&t);
 }
 END_TEST
 
@@ -377,4 +509,7 @@ CHECK_MAIN("volume", paths_are_followed_within_the_tree,
 	   an_empty_volume_that_is_used_is_not_filled,
 	   a_deep_folder_takes_a_descriptor_a_level,
 	   a_volume_that_is_filled_is_waited_for_and_no_other,
-	   volumes_have_plain_names, what_a_crash_left_is_swept_away)
+	   volumes_have_plain_names, what_a_crash_left_is_swept_away,
+	   a_size_is_there_from_the_first_and_stays,
+	   a_size_is_for_one_who_writes_or_for_those_who_read,
+	   a_size_that_makes_no_sense_is_refused)
