@@ -9,13 +9,10 @@
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mount.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 
 #include "tests/lib/check_main.h"
 #include "tests/lib/fuse_kit.h"
@@ -413,67 +410,6 @@ START_TEST(folder_moved_out_while_the_guest_walks)
 }
 END_TEST
 
-/* Return: 0 if it is as it should be, 1 if not, 2 if nothing can be mounted */
-static int with_mounts(void)
-{
-	struct fuse_attr attr;
-	struct fk_dirent de;
-	struct fuse_kit k;
-	char path[FK_PATH + 16], from[FK_PATH + 16];
-	size_t at = 0;
-	uint64_t d;
-	int bad = 0;
-
-	if (unshare(CLONE_NEWNS) < 0 &&
-	    unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
-		return 2;
-	fk_init(&k, NULL);
-	fk_host_dir(&k, "d");
-	fk_host_dir(&k, "m");
-	d = fk_at(&k, "m");
-	(void)snprintf(from, sizeof(from), "%s", k.top);
-	(void)snprintf(path, sizeof(path), "%s/share/m", k.top);
-	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
-	    mount(from, path, NULL, MS_BIND, NULL) < 0) {
-		fk_done(&k);
-		return 2;
-	}
-	bad |= fk_lookup(&k, ROOT, "m") != -EXDEV;
-	bad |= fk_lookup(&k, d, "secret") != -EXDEV;
-	bad |= fk_opendir(&k, d) != -ESTALE;
-	bad |= fk_mkdir(&k, d, "x", 0700) != -ESTALE;
-	bad |= fk_rmdir(&k, ROOT, "m") != -EBUSY;
-	bad |= fk_rename(&k, ROOT, "m", ROOT, "n", 0) != -EBUSY;
-	bad |= fk_rename(&k, ROOT, "d", ROOT, "m", 0) != -EBUSY;
-	bad |= fk_getattr(&k, ROOT, &attr) != 0;
-	/* It is listed, since it is there, but leads nowhere. */
-	bad |= fk_opendir(&k, ROOT) != 0;
-	bad |= fk_readdir(&k, ROOT, 0, 4096, true) != 0;
-	while (!bad && fk_dirent(&k, &at, true, &de))
-		bad |= strcmp(de.name, "m") == 0 && de.entry.nodeid != 0;
-	bad |= umount2(path, MNT_DETACH) < 0;
-	bad |= fk_lookup(&k, ROOT, "m") != 0;
-	fk_done(&k);
-	return bad;
-}
-
-START_TEST(mounts_in_the_folder_are_out_of_reach)
-{
-	pid_t pid = fork();
-	int status = -1;
-
-	ck_assert_int_ge(pid, 0);
-	if (pid == 0)
-		_exit(with_mounts());
-	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
-	ck_assert(WIFEXITED(status));
-	if (WEXITSTATUS(status) == 2)
-		(void)fprintf(stderr, "nothing can be mounted here\n");
-	else
-		ck_assert_int_eq(WEXITSTATUS(status), 0);
-}
-END_TEST
-
 CHECK_MAIN("fs_confine", names_that_are_no_names_are_refused,
 	   names_without_an_end_or_with_more_behind_are_refused,
 	   symlinks_of_the_host_are_never_followed,
@@ -484,5 +420,4 @@ CHECK_MAIN("fs_confine", names_that_are_no_names_are_refused,
 	   number_of_an_inode_used_again_is_another_file,
 	   symlink_swapped_in_while_the_guest_walks,
 	   symlink_swapped_in_for_a_file,
-	   folder_moved_out_while_the_guest_walks,
-	   mounts_in_the_folder_are_out_of_reach)
+	   folder_moved_out_while_the_guest_walks)
