@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -10,6 +11,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "common/rmtree.h"
 #include "tests/lib/check_main.h"
 #include "tests/lib/fuse_kit.h"
 #include "vmm/fs/quota.h"
@@ -258,8 +260,65 @@ START_TEST(create_that_fails_makes_nothing)
 }
 END_TEST
 
+/* More names than ext4 lets a file have, which is 65,000. */
+#define NAMES_MAX 70000
+
+/* On the host, beside the share. Return: names "NUMBER" until no more go */
+static int give_all_names(struct fuse_kit *k, const char *file)
+{
+	char name[16];
+	int n = 0;
+
+	ck_assert_int_eq(mkdirat(k->top_fd, "names", 0700), 0);
+	for (; n < NAMES_MAX; n++) {
+		(void)snprintf(name, sizeof(name), "names/%d", n);
+		if (linkat(k->fd, file, k->top_fd, name, 0) < 0)
+			break;
+	}
+	return n;
+}
+
+/* How many names a file may have is the host's to say: EMLINK, and all as it was. */
+START_TEST(link_beyond_the_hosts_limit_makes_nothing)
+{
+	struct fs_opts o = fk_usual();
+	struct fs_stats before;
+	struct fuse_kit k;
+	uint64_t f;
+	int n;
+
+	o.owner = FS_OWNER_MAPPED;
+	o.quota_bytes = FS_QUOTA_MIN;
+	fk_init(&k, &o);
+	ck_assert_int_eq(fk_mknod(&k, ROOT, "f", S_IFREG | 0600, 0), 0);
+	f = k.entry.nodeid;
+	fs_server_stats(k.s, &before);
+	n = give_all_names(&k, "f");
+	if (n < NAMES_MAX) {
+		ck_assert_int_eq(errno, EMLINK);
+		ck_assert_int_eq(fk_link(&k, f, ROOT, "g"), -EMLINK);
+		ck_assert_int_eq(fk_lookup(&k, ROOT, "g"), -ENOENT);
+		ck_assert_int_eq(fk_rename(&k, ROOT, "f", ROOT, "h", 0), 0);
+		ck_assert_int_eq(fk_rename(&k, ROOT, "h", ROOT, "f", 0), 0);
+		ck_assert_int_eq(fk_lookup(&k, ROOT, "f"), 0);
+		ck_assert_uint_eq(k.entry.attr.nlink, n + 1);
+	} else {
+		(void)printf("# a file may have any number of names here\n");
+	}
+	ck_assert_int_eq(unlinkat(k.top_fd, "names/0", 0), 0);
+	ck_assert_int_eq(fk_link(&k, f, ROOT, "g"), 0);
+	ck_assert_int_eq(fk_unlink(&k, ROOT, "g"), 0);
+	/* What has no name in the tree is not of it. */
+	ck_assert_int_eq(rmtree(k.top_fd, "names"), 0);
+	ck_assert_int_eq(fk_lookup(&k, ROOT, "f"), 0);
+	expect_nothing(&k, "g", &before);
+	fk_done(&k);
+}
+END_TEST
+
 CHECK_MAIN("fs_loss", open_that_is_refused_truncates_nothing,
 	   open_that_fails_leaves_no_handle,
 	   error_in_the_middle_is_no_end_of_file,
 	   link_leaves_what_the_host_put_there,
-	   mapped_file_is_unmade_if_it_is_that, create_that_fails_makes_nothing)
+	   mapped_file_is_unmade_if_it_is_that, create_that_fails_makes_nothing,
+	   link_beyond_the_hosts_limit_makes_nothing)
