@@ -232,10 +232,10 @@ static const struct option options[] = {
 	  take_control },
 	{ "--fs", "tag=T,dir=D|fd=N[,...]",
 	  "share a folder: ro, cache=auto|always|never, owner=host|mapped,\n"
-	  "                           uid=N, gid=N, queues=N, upper, quota=SIZE,\n"
-	  "                           inodes=N, dax=auto|never|inode|always,\n"
-	  "                           window=SIZE, locks=guest|host; up to 18\n"
-	  "                           times",
+	  "                           uid=N, gid=N, queues=N, upper, lower,\n"
+	  "                           quota=SIZE, inodes=N, window=SIZE,\n"
+	  "                           dax=auto|never|inode|always,\n"
+	  "                           locks=guest|host; up to 18 times",
 	  take_fs },
 	{ "--net", "none|tap=IF|fd=N|...",
 	  "a network interface: a tap, or a stream of frames at fd=N or\n"

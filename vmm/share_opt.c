@@ -69,6 +69,15 @@ static int take_upper(void *ctx, const struct opt_value *v, struct err *e)
 	return 0;
 }
 
+static int take_lower(void *ctx, const struct opt_value *v, struct err *e)
+{
+	struct share_opt *s = ctx;
+	(void)v;
+	(void)e;
+	s->lower = true;
+	return 0;
+}
+
 static int take_cache(void *ctx, const struct opt_value *v, struct err *e)
 {
 	struct share_opt *s = ctx;
@@ -224,7 +233,7 @@ static const struct opt_key keys[] = {
 	{ "queues", false, take_queues }, { "upper", true, take_upper },
 	{ "quota", false, take_quota },   { "inodes", false, take_inodes },
 	{ "dax", false, take_dax },       { "window", false, take_window },
-	{ "locks", false, take_locks },
+	{ "locks", false, take_locks },   { "lower", true, take_lower },
 };
 
 static const struct opt_keys keys_of_fs = { "--fs", keys, ARRAY_LEN(keys) };
@@ -255,6 +264,9 @@ static int check(const struct share_opt *s, unsigned int seen, struct err *e)
 		return err_set(e, -EINVAL,
 			       "--fs: tag=%s: upper is for owner=mapped, and "
 			       "not for ro",
+			       s->tag);
+	if (s->lower && !s->ro)
+		return err_set(e, -EINVAL, "--fs: tag=%s: lower is for ro",
 			       s->tag);
 	if (s->window && !s->dax)
 		return err_set(e, -EINVAL,

@@ -31,6 +31,7 @@
  * @fd:		-1 until given or opened; then owned
  * @queues:	Of requests
  * @upper:	It is to be the upper layer of an overlayfs
+ * @lower:	It is to be the lower layer of one
  * @quota_bytes: As fs_opts has it, and the next
  * @dax:	Which files the guest maps
  * @dax_auto:	It was not said, or left to us: see share_opt_settle()
@@ -49,6 +50,7 @@ struct share_opt {
 	uint32_t gid;
 	unsigned int queues;
 	bool upper;
+	bool lower;
 	uint64_t quota_bytes;
 	uint64_t quota_inodes;
 	enum fs_dax dax;

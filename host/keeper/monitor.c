@@ -177,7 +177,7 @@ static void add_root(struct command_line *c, const struct keeper *k)
 		add(c, k->path[LAUNCH_PATH_ROOT]);
 		return;
 	}
-	add_text(c, "--fs", "tag=%s,fd=%d,ro,cache=always,owner=mapped%s",
+	add_text(c, "--fs", "tag=%s,fd=%d,ro,cache=always,owner=mapped,lower%s",
 		 BOOTMSG_TAG_IMAGE, k->fd[LAUNCH_FD_IMAGE],
 		 dax_words(k->rec->image_dax, k->rec->image_window, dax));
 	if (k->fd[LAUNCH_FD_DISK] >= 0)

@@ -150,6 +150,7 @@ START_TEST(each_bad_option_is_refused_by_name)
 		{ "--fs tag=t,dir=/,owner=mapped,gid=1", "for owner=host" },
 		{ "--fs tag=t,dir=/,upper", "upper is for owner=mapped" },
 		{ "--fs tag=t,dir=/,owner=mapped,ro,upper", "not for ro" },
+		{ "--fs tag=t,dir=/,lower", "lower is for ro" },
 		{ "--fs tag=t,dir=/,queues=0", "queues" },
 		{ "--fs tag=t,dir=/,queues=8", "queues" },
 		{ "--fs tag=t,dir=/ --fs tag=t,dir=/tmp", "t is given twice" },
@@ -236,7 +237,7 @@ START_TEST(files_are_mapped_unasked_where_nobody_changes_them)
 		  FS_DAX_INODE, SHARE_WINDOW_DEFAULT },
 		{ "--memory 508M --fs tag=t,dir=/,ro,cache=always",
 		  FS_DAX_NEVER, 0 },
-		{ "--fs tag=t,dir=/,ro,cache=always", FS_DAX_NEVER, 0 },
+		{ "--fs tag=t,dir=/,ro,cache=always,lower", FS_DAX_NEVER, 0 },
 		{ "--memory 1G --fs tag=t,dir=/,ro", FS_DAX_NEVER, 0 },
 		{ "--memory 1G --fs tag=t,dir=/,cache=always", FS_DAX_NEVER,
 		  0 },
@@ -255,6 +256,8 @@ START_TEST(files_are_mapped_unasked_where_nobody_changes_them)
 		ck_assert_msg(parse(v[i].line, &c, &e) == 0, "%s", e.msg);
 		ck_assert_msg(c.share[0].dax == v[i].dax, "%s", v[i].line);
 		ck_assert_uint_eq(c.share[0].window, v[i].window);
+		ck_assert(c.share[0].lower ==
+			  (strstr(v[i].line, "lower") != NULL));
 	}
 }
 END_TEST

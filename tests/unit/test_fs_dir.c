@@ -9,6 +9,7 @@
 
 #include "tests/lib/check_main.h"
 #include "tests/lib/fuse_kit.h"
+#include "vmm/fs/attr.h"
 
 #define ROOT  FUSE_ROOT_ID
 #define FILES 300
@@ -127,6 +128,14 @@ START_TEST(readdirplus_looks_up_what_it_lists)
 }
 END_TEST
 
+static uint64_t host_ino(const struct fuse_kit *k, const char *name)
+{
+	struct stat st;
+
+	ck_assert_int_eq(fstatat(k->fd, name, &st, 0), 0);
+	return st.st_ino;
+}
+
 /* What is above the folder is none of the guest's business. */
 START_TEST(dots_of_the_root_do_not_tell_of_the_host)
 {
@@ -141,6 +150,45 @@ START_TEST(dots_of_the_root_do_not_tell_of_the_host)
 	ck_assert_int_eq(fk_readdir(&k, ROOT, 0, 4096, false), 0);
 	while (fk_dirent(&k, &at, false, &de))
 		ck_assert_uint_ne(de.ino, st.st_ino);
+	fk_done(&k);
+}
+END_TEST
+
+/* With the highest bit set, as overlayfs sets it, and the next one clear. */
+START_TEST(numbers_of_a_lower_layer_are_exact_in_floating_point)
+{
+	static const uint64_t n[] = { 1,          2,
+				      UINT32_MAX, (1ull << 51) - 1,
+				      1ull << 51, UINT64_MAX };
+	struct fs_opts o = fk_usual();
+	struct fuse_attr attr;
+	struct fk_dirent de;
+	struct fuse_kit k;
+	struct err e;
+	size_t at = 0;
+
+	o.lower = true;
+	o.root_fd = open("/tmp", O_PATH | O_CLOEXEC);
+	ck_assert_int_eq(fs_server_new(&o, &k.s, &e), -EINVAL);
+	ck_assert_ptr_nonnull(strstr(e.msg, "lower layer"));
+	o.ro = true;
+	fk_init(&k, &o);
+	fk_host_file(&k, "f", "1");
+	for (size_t i = 0; i < ARRAY_LEN(n); i++) {
+		uint64_t got = fs_attr_number(k.s, n[i]),
+			 big = got | 1ull << 63;
+
+		ck_assert(n[i] >> 51 ? got == n[i]
+				     : got >> 62 == 0 && got >> 11 == n[i]);
+		ck_assert(n[i] >> 51 || (uint64_t)(double)big == big);
+	}
+	ck_assert_int_eq(fk_getattr(&k, fk_at(&k, "f"), &attr), 0);
+	ck_assert_uint_eq(attr.ino, fs_attr_number(k.s, host_ino(&k, "f")));
+	ck_assert_int_eq(fk_opendir(&k, ROOT), 0);
+	ck_assert_int_eq(fk_readdir(&k, ROOT, 0, 4096, false), 0);
+	while (fk_dirent(&k, &at, false, &de))
+		if (strcmp(de.name, "f") == 0)
+			ck_assert_uint_eq(de.ino, attr.ino);
 	fk_done(&k);
 }
 END_TEST
@@ -241,6 +289,7 @@ END_TEST
 CHECK_MAIN("fs_dir", readdir_in_steps_of_any_size_finds_each_file_once,
 	   readdirplus_looks_up_what_it_lists,
 	   dots_of_the_root_do_not_tell_of_the_host,
+	   numbers_of_a_lower_layer_are_exact_in_floating_point,
 	   readdir_with_no_room_or_a_strange_position,
 	   readdir_of_a_file_handle_is_refused,
 	   readdir_of_a_folder_that_the_host_moved_away,

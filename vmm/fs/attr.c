@@ -10,6 +10,10 @@
 #define AUTO_VALID_S   1u
 #define ALWAYS_VALID_S INT32_MAX /* for ever */
 
+/* Bits that overlayfs takes for two layers; and those that 53 do not keep. */
+#define XINO_BITS   2
+#define DOUBLE_LOST 11
+
 #define STAT_MASK (STATX_BASIC_STATS | STATX_BTIME)
 
 uint64_t fs_valid_s(const struct fs_server *s)
@@ -61,11 +65,18 @@ static uint32_t rdev_of(const struct statx *st)
 	       (minor & ~0xffu) << 12;
 }
 
+uint64_t fs_attr_number(const struct fs_server *s, uint64_t ino)
+{
+	return s->o.lower && ino >> (64 - XINO_BITS - DOUBLE_LOST) == 0
+		       ? ino << DOUBLE_LOST
+		       : ino;
+}
+
 void fs_attr_fill(const struct fs_server *s, const struct statx *st,
 		  struct fuse_attr *ret)
 {
 	*ret = (struct fuse_attr){
-		.ino = st->stx_ino,
+		.ino = fs_attr_number(s, st->stx_ino),
 		.size = st->stx_size,
 		.blocks = st->stx_blocks,
 		.atime = (uint64_t)st->stx_atime.tv_sec,
@@ -129,7 +140,8 @@ static struct fuse_sx_time sx_time(const struct statx_timestamp *t)
 				      .tv_nsec = t->tv_nsec };
 }
 
-static void fill_statx(const struct statx *st, struct fuse_statx *ret)
+static void fill_statx(const struct fs_server *s, const struct statx *st,
+		       struct fuse_statx *ret)
 {
 	*ret = (struct fuse_statx){
 		.mask = st->stx_mask & STAT_MASK,
@@ -138,7 +150,7 @@ static void fill_statx(const struct statx *st, struct fuse_statx *ret)
 		.uid = st->stx_uid,
 		.gid = st->stx_gid,
 		.mode = st->stx_mode,
-		.ino = st->stx_ino,
+		.ino = fs_attr_number(s, st->stx_ino),
 		.size = st->stx_size,
 		.blocks = st->stx_blocks,
 		.atime = sx_time(&st->stx_atime),
@@ -161,6 +173,6 @@ int fs_op_statx(struct fs_req *r)
 		e = stat_request(r, in.getattr_flags, in.fh, &st);
 	if (e < 0)
 		return e;
-	fill_statx(&st, &out.stat);
+	fill_statx(r->s, &st, &out.stat);
 	return fs_req_put(r, &out, sizeof(out));
 }

@@ -22,6 +22,17 @@ MUST_CHECK int fs_stat_at(const struct fs_server *s, const struct fs_at *at,
 void fs_attr_fill(const struct fs_server *s, const struct statx *st,
 		  struct fuse_attr *ret);
 
+/**
+ * fs_attr_number() - The number of an inode, as the guest is to see it
+ * @ino:	The host's
+ *
+ * With fs_opts.lower it is so many times as large that, with the highest bits
+ * set, it is a number of floating point without loss: what languages that have
+ * no other take for the same file is the same.  One that is too large for that,
+ * of 51 bits and more, stays as it is.
+ */
+uint64_t fs_attr_number(const struct fs_server *s, uint64_t ino);
+
 /** fs_valid_s() - Seconds for which the guest may remember what it is told */
 uint64_t fs_valid_s(const struct fs_server *s);
 

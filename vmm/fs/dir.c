@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
+#include "vmm/fs/attr.h"
 #include "vmm/fs/entry.h"
 #include "vmm/fs/ops.h"
 #include "vmm/fs/owner.h"
@@ -105,7 +106,7 @@ static int put_entry(struct reader *rd, const struct fs_dirent *de,
 	size_t head = rd->plus ? FUSE_NAME_OFFSET_DIRENTPLUS : FUSE_NAME_OFFSET;
 	size_t all = FUSE_REC_ALIGN(head + len);
 	struct fuse_dirent out = {
-		.ino = de->ino,
+		.ino = fs_attr_number(rd->r->s, de->ino),
 		.off = (uint64_t)de->off,
 		.namelen = (uint32_t)len,
 		.type = type,

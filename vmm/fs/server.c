@@ -168,6 +168,10 @@ static int check_opts(const struct fs_opts *o, struct err *e)
 		return err_set(e, -EINVAL,
 			       "share: the upper layer of an overlayfs is a "
 			       "writable folder with owner=mapped");
+	if (o->lower && !o->ro)
+		return err_set(e, -EINVAL,
+			       "share: the lower layer of an overlayfs is "
+			       "read-only");
 	return 0;
 }
 

@@ -144,6 +144,8 @@ struct fs_window_ops {
  * @gid:	The same for the host user's group
  * @upper:	It is to be the upper layer of an overlayfs: refuse a host's file
  *		system that has not got what that needs
+ * @lower:	It is to be a lower layer of an overlayfs with xino=on, which sets
+ *		the highest bits of its inodes' numbers: see fs_attr_number()
  * @quota_bytes: How much it may grow to, see quota.h; 0 for as much as there is
  * @quota_inodes: The same for files and folders; 0 for one for each
  *		FS_QUOTA_INODE_BYTES of @quota_bytes
@@ -171,6 +173,7 @@ struct fs_opts {
 	uint32_t uid;
 	uint32_t gid;
 	bool upper;
+	bool lower;
 	uint64_t quota_bytes;
 	uint64_t quota_inodes;
 	unsigned int fds_max;
