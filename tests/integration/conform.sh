@@ -32,6 +32,21 @@ test_share_and_root_keep_the_rules() {
 	hutch stop v
 }
 
+# Setuid, capabilities, ACLs and attributes of an image's files: as they are, in
+# copies of them on the disk, there after a stop, and when they are to go.
+test_rights_on_the_root_of_an_image() {
+	"$HUTCH_TESTS/make_rights.py" layout "$(command -v guest_rights)"
+	expect 0 hutch image import layout rights
+	expect 0 hutch start v rights
+	tried hutch exec v -- /tool image
+	tried hutch exec v -- /tool copied
+	hutch stop v
+	expect 0 hutch start v
+	tried hutch exec v -- /tool kept
+	tried hutch exec v -- /tool changed
+	hutch stop v
+}
+
 test_disk_and_overlay_keep_the_rules_root() {
 	local one_of
 
