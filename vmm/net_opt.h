@@ -32,7 +32,7 @@ enum net_kind {
  * @path:	Of the socket, as it stands on the command line
  * @fd:		-1 until given or opened; then owned. Of a stream
  * @mtu:	0 if it was not given
- * @vnet:	Frames of a stream have a struct net_hdr
+ * @vnet:	Frames of a stream have a struct vnet_hdr
  */
 struct net_opt {
 	enum net_kind kind;

@@ -2,33 +2,15 @@
 /*
  * host/net/proto.h - headers as they lie in frames, and their numbers
  *
- * All fields have alignment 1. Spec: virtio 1.2, 5.1.6; RFC 826 (ARP), 791
+ * All fields have alignment 1. Spec: RFC 826 (ARP), 791
  * (IPv4), 8200 (IPv6), 4861 (neighbours), 792 and 4443 (ICMP), 768 (UDP), 9293
  * (TCP).
  */
 #ifndef HUTCH_HOST_NET_PROTO_H
 #define HUTCH_HOST_NET_PROTO_H
 
-#include "common/le.h"
+#include "common/vnet.h"
 #include "host/net/be.h"
-
-/** struct vnet_hdr - struct virtio_net_hdr_v1: what need not be computed */
-struct vnet_hdr {
-	uint8_t flags;
-	uint8_t gso_type;
-	le16 hdr_len;
-	le16 gso_size;
-	le16 csum_start;
-	le16 csum_offset;
-	le16 num_buffers;
-};
-_Static_assert(sizeof(struct vnet_hdr) == 12, "virtio 1.2, 5.1.6");
-
-#define VNET_NEEDS_CSUM 1u
-#define VNET_GSO_NONE   0u
-#define VNET_GSO_TCPV4  1u
-#define VNET_GSO_TCPV6  4u
-#define VNET_GSO_ECN    0x80u
 
 #define ETH_ADDR 6u
 

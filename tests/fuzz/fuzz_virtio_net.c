@@ -41,14 +41,14 @@ struct world {
 	struct fake_net *t;
 	bool vnet;
 	unsigned int offered[FG_QUEUES];
-	uint8_t frame[4 + NET_HDR_LEN + NET_FRAME_MAX];
+	uint8_t frame[4 + VNET_HDR_LEN + NET_FRAME_MAX];
 	size_t len;
 };
 
 static void look_at_header(const struct world *w, size_t len)
 {
 	unsigned int may = net_hdr_host(w->t->features);
-	struct net_hdr h;
+	struct vnet_hdr h;
 
 	memcpy(&h, w->frame + 4, sizeof(h));
 	bug_on(le16_get(h.num_buffers) != 0);
@@ -74,7 +74,7 @@ static void drain(struct world *w)
 		w->len += (size_t)n;
 		if (w->len < want || want == 4)
 			continue;
-		bug_on(want - 4 < NET_FRAME_MIN + (w->vnet ? NET_HDR_LEN : 0));
+		bug_on(want - 4 < NET_FRAME_MIN + (w->vnet ? VNET_HDR_LEN : 0));
 		if (w->vnet)
 			look_at_header(w, want - 4);
 		w->len = 0;
@@ -150,13 +150,13 @@ static void give(struct world *w, struct rd *rd)
 /* In two pieces, the first of which need not end with the header. */
 static void send_frame(struct world *w, struct rd *rd)
 {
-	const void *h = rd_bytes(rd, NET_HDR_LEN);
+	const void *h = rd_bytes(rd, VNET_HDR_LEN);
 	uint32_t first = rd_u8(rd), second = rd_le32(rd) % 0x20000u;
 	uint64_t at = FN_BUF(FN_TX, 0);
 
 	if (!h)
 		return;
-	memcpy(fake_guest_at(&w->t->g, at, NET_HDR_LEN), h, NET_HDR_LEN);
+	memcpy(fake_guest_at(&w->t->g, at, VNET_HDR_LEN), h, VNET_HDR_LEN);
 	fake_net_desc(w->t, FN_TX, 0,
 		      (struct fake_piece){ at, first, VIRTQ_DESC_F_NEXT, 1 });
 	fake_net_desc(w->t, FN_TX, 1,

@@ -73,8 +73,8 @@ static ssize_t fl_recv(struct net_link *l, unsigned int q, struct iovec *iov,
 		stay(f);
 		f->n_in--;
 		if (f->link.vnet)
-			*(struct net_hdr *)iov[0].iov_base =
-				(struct net_hdr){ .gso_type = f->in_type };
+			*(struct vnet_hdr *)iov[0].iov_base =
+				(struct vnet_hdr){ .gso_type = f->in_type };
 		if (net_iov_len(iov, n) < (size_t)r)
 			r = -EMSGSIZE;
 	}

@@ -124,16 +124,18 @@ void fake_net_give(struct fake_net *t, unsigned int i, uint32_t len)
 	fake_net_offer(t, FN_RX, (uint16_t)i);
 }
 
-void fake_net_send(struct fake_net *t, unsigned int i, const struct net_hdr *h,
+void fake_net_send(struct fake_net *t, unsigned int i, const struct vnet_hdr *h,
 		   const void *frame, uint32_t len)
 {
-	uint8_t *at = fake_guest_at(&t->g, FN_BUF(FN_TX, i), NET_HDR_LEN + len);
+	uint8_t *at =
+		fake_guest_at(&t->g, FN_BUF(FN_TX, i), VNET_HDR_LEN + len);
 
-	memcpy(at, h, NET_HDR_LEN);
-	memcpy(at + NET_HDR_LEN, frame, len);
+	memcpy(at, h, VNET_HDR_LEN);
+	memcpy(at + VNET_HDR_LEN, frame, len);
 	fake_net_desc(t, FN_TX, i,
 		      (struct fake_piece){ FN_BUF(FN_TX, i),
-					   (uint32_t)NET_HDR_LEN + len, 0, 0 });
+					   (uint32_t)VNET_HDR_LEN + len, 0,
+					   0 });
 	fake_net_offer(t, FN_TX, (uint16_t)i);
 }
 

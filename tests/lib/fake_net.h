@@ -74,7 +74,7 @@ void fake_net_offer(struct fake_net *t, unsigned int qi, uint16_t head);
 void fake_net_give(struct fake_net *t, unsigned int i, uint32_t len);
 
 /** fake_net_send() - A frame of @len bytes after @h, in descriptor @i */
-void fake_net_send(struct fake_net *t, unsigned int i, const struct net_hdr *h,
+void fake_net_send(struct fake_net *t, unsigned int i, const struct vnet_hdr *h,
 		   const void *frame, uint32_t len);
 
 /** fake_net_take() - Wait for a used entry of @qi. Return: its head */

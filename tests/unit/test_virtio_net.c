@@ -12,9 +12,9 @@
 #include "tests/lib/fake_net.h"
 #include "tests/lib/toy_dev.h"
 
-#define LARGEST (NET_HDR_LEN + NET_FRAME_MAX)
+#define LARGEST (VNET_HDR_LEN + NET_FRAME_MAX)
 
-static const struct net_hdr plain;
+static const struct vnet_hdr plain;
 static uint8_t frame[LARGEST + 1], got[LARGEST + 1];
 
 static struct fake_net *booted(bool vnet, uint64_t features)
@@ -60,7 +60,7 @@ static uint64_t offered(struct fake_net *t)
 /* A frame goes out, so that the device has looked at all that came before. */
 static void expect_out(struct fake_net *t, unsigned int i, size_t len)
 {
-	size_t hdr = t->n->link->vnet ? NET_HDR_LEN : 0;
+	size_t hdr = t->n->link->vnet ? VNET_HDR_LEN : 0;
 	uint32_t used = 1;
 
 	fake_net_frame(frame, len, i);
@@ -103,7 +103,7 @@ START_TEST(frames_go_out)
 
 		expect_out(t, 0, NET_FRAME_MIN);
 		expect_out(t, 1, 1514);
-		expect_out(t, 2, FN_BUF_LEN - NET_HDR_LEN);
+		expect_out(t, 2, FN_BUF_LEN - VNET_HDR_LEN);
 		ck_assert_uint_eq(stats(t).tx_frames, 3);
 		ck_assert_uint_eq(stats(t).tx_bad, 0);
 		fake_net_free(t);
@@ -136,36 +136,36 @@ START_TEST(frame_in_pieces_goes_out)
 }
 END_TEST
 
-static void offload_out(struct fake_net *t, struct net_hdr h, uint32_t len)
+static void offload_out(struct fake_net *t, struct vnet_hdr h, uint32_t len)
 {
 	fake_net_frame(frame, len, 1);
 	fake_net_send(t, 4, &h, frame, len);
 	(void)fake_net_take(t, FN_TX, &(uint32_t){ 0 });
 }
 
-static struct net_hdr tso(uint8_t type, uint16_t size)
+static struct vnet_hdr tso(uint8_t type, uint16_t size)
 {
-	return (struct net_hdr){ .flags = NET_HDR_NEEDS_CSUM,
-				 .gso_type = type,
-				 .hdr_len = le16_put(54),
-				 .gso_size = le16_put(size),
-				 .csum_start = le16_put(34),
-				 .csum_offset = le16_put(16),
-				 .num_buffers = le16_put(0xffff) };
+	return (struct vnet_hdr){ .flags = VNET_NEEDS_CSUM,
+				  .gso_type = type,
+				  .hdr_len = le16_put(54),
+				  .gso_size = le16_put(size),
+				  .csum_start = le16_put(34),
+				  .csum_offset = le16_put(16),
+				  .num_buffers = le16_put(0xffff) };
 }
 
 START_TEST(header_of_a_frame_is_passed_on)
 {
-	const struct net_hdr h = tso(NET_GSO_TCPV4, 1448);
+	const struct vnet_hdr h = tso(VNET_GSO_TCPV4, 1448);
 	struct fake_net *t =
 		booted(true, VIRTIO_NET_F_CSUM | VIRTIO_NET_F_HOST_TSO4);
-	struct net_hdr seen;
+	struct vnet_hdr seen;
 
 	offload_out(t, h, 9000);
 	ck_assert_uint_eq(fake_net_get(t, got, sizeof(got)), 9012);
 	memcpy(&seen, got, sizeof(seen));
-	ck_assert_uint_eq(seen.flags, NET_HDR_NEEDS_CSUM);
-	ck_assert_uint_eq(seen.gso_type, NET_GSO_TCPV4);
+	ck_assert_uint_eq(seen.flags, VNET_NEEDS_CSUM);
+	ck_assert_uint_eq(seen.gso_type, VNET_GSO_TCPV4);
 	ck_assert_uint_eq(le16_get(seen.gso_size), 1448);
 	ck_assert_uint_eq(le16_get(seen.num_buffers), 0);
 	fake_net_free(t);
@@ -175,12 +175,12 @@ END_TEST
 /* Each is sound but for one thing, and the next frame goes out. */
 START_TEST(headers_that_lie_are_dropped)
 {
-	struct net_hdr bad[12];
+	struct vnet_hdr bad[12];
 	struct fake_net *t =
 		booted(true, VIRTIO_NET_F_CSUM | VIRTIO_NET_F_HOST_TSO4);
 
 	for (unsigned int i = 0; i < ARRAY_LEN(bad); i++)
-		bad[i] = tso(NET_GSO_TCPV4, 500);
+		bad[i] = tso(VNET_GSO_TCPV4, 500);
 	bad[0].gso_size = le16_put(0);
 	bad[1].gso_size = le16_put(1001);
 	bad[2].csum_start = le16_put(999);
@@ -188,11 +188,11 @@ START_TEST(headers_that_lie_are_dropped)
 	bad[4].csum_start = le16_put(0xffff);
 	bad[5].hdr_len = le16_put(1001);
 	bad[6].flags = 0;
-	bad[7].gso_type = NET_GSO_TCPV6; /* not agreed upon */
-	bad[8].gso_type = NET_GSO_UDP_L4;
+	bad[7].gso_type = VNET_GSO_TCPV6; /* not agreed upon */
+	bad[8].gso_type = VNET_GSO_UDP_L4;
 	bad[9].gso_type = 3; /* UFO */
-	bad[10].gso_type = NET_GSO_TCPV4 | NET_GSO_ECN;
-	bad[11].gso_type = NET_GSO_ECN;
+	bad[10].gso_type = VNET_GSO_TCPV4 | VNET_GSO_ECN;
+	bad[11].gso_type = VNET_GSO_ECN;
 	for (unsigned int i = 0; i < ARRAY_LEN(bad); i++) {
 		offload_out(t, bad[i], 1000);
 		ck_assert_uint_eq(stats(t).tx_bad, i + 1);
@@ -205,12 +205,12 @@ END_TEST
 
 START_TEST(checksum_of_who_did_not_ask_is_dropped)
 {
-	struct net_hdr h = tso(NET_GSO_NONE, 0);
+	struct vnet_hdr h = tso(VNET_GSO_NONE, 0);
 	struct fake_net *t = booted(true, VIRTIO_NET_F_HOST_TSO4);
 
 	offload_out(t, h, 1000);
 	ck_assert_uint_eq(stats(t).tx_bad, 1);
-	h = tso(NET_GSO_TCPV4, 500);
+	h = tso(VNET_GSO_TCPV4, 500);
 	offload_out(t, h, 1000);
 	ck_assert_uint_eq(stats(t).tx_bad, 2);
 	fake_net_free(t);
@@ -221,7 +221,7 @@ static void send_len(struct fake_net *t, uint32_t first, uint32_t second)
 {
 	uint64_t at = FN_BUF(FN_TX, 0);
 
-	memset(fake_guest_at(&t->g, at, NET_HDR_LEN), 0, NET_HDR_LEN);
+	memset(fake_guest_at(&t->g, at, VNET_HDR_LEN), 0, VNET_HDR_LEN);
 	fake_net_desc(t, FN_TX, 0,
 		      (struct fake_piece){ at, first,
 					   second ? VIRTQ_DESC_F_NEXT : 0, 1 });
@@ -236,7 +236,7 @@ START_TEST(frames_too_short_and_too_long_are_dropped)
 
 	send_len(t, 0, 0);
 	send_len(t, 11, 0);
-	send_len(t, NET_HDR_LEN + NET_FRAME_MIN - 1, 0);
+	send_len(t, VNET_HDR_LEN + NET_FRAME_MIN - 1, 0);
 	send_len(t, 0x8000, (uint32_t)LARGEST + 1 - 0x8000);
 	send_len(t, 0x80000, 0x80000);
 	ck_assert_uint_eq(stats(t).tx_bad, 5);
@@ -269,7 +269,7 @@ END_TEST
 START_TEST(slow_peer_gets_every_frame_once)
 {
 	struct fake_net *t = booted(false, VIRTIO_F_EVENT_IDX);
-	const uint32_t len = FN_BUF_LEN - (uint32_t)NET_HDR_LEN;
+	const uint32_t len = FN_BUF_LEN - (uint32_t)VNET_HDR_LEN;
 	unsigned int n = 0, back = 0;
 
 	for (unsigned int round = 0; round < 4; round++) {
@@ -306,9 +306,9 @@ static void expect_in(struct fake_net *t, unsigned int first,
 		       used);
 		sum += used;
 	}
-	ck_assert_uint_eq(sum, NET_HDR_LEN + len);
+	ck_assert_uint_eq(sum, VNET_HDR_LEN + len);
 	ck_assert_uint_eq(got[10] | got[11] << 8, n_buf);
-	ck_assert_mem_eq(got + NET_HDR_LEN, frame, len);
+	ck_assert_mem_eq(got + VNET_HDR_LEN, frame, len);
 }
 
 START_TEST(frames_come_in_by_one_buffer_each)
@@ -436,7 +436,7 @@ END_TEST
 
 START_TEST(header_for_the_guest_is_what_was_agreed_upon)
 {
-	struct net_hdr h = tso(NET_GSO_TCPV4, 500);
+	struct vnet_hdr h = tso(VNET_GSO_TCPV4, 500);
 	struct fake_net *t =
 		booted(true, VIRTIO_NET_F_GUEST_CSUM | VIRTIO_NET_F_GUEST_TSO4);
 
@@ -444,17 +444,17 @@ START_TEST(header_for_the_guest_is_what_was_agreed_upon)
 	fake_net_frame(frame, 1000, 1);
 	memmove(frame + sizeof(h), frame, 1000);
 	/* Of these nothing was said. */
-	h.gso_type = NET_GSO_TCPV6;
+	h.gso_type = VNET_GSO_TCPV6;
 	memcpy(frame, &h, sizeof(h));
 	fake_net_put(t, frame, 1012);
-	h = tso(NET_GSO_TCPV4, 500);
+	h = tso(VNET_GSO_TCPV4, 500);
 	h.flags |= 0x80;
 	memcpy(frame, &h, sizeof(h));
 	fake_net_put(t, frame, 1012);
 	memmove(frame, frame + sizeof(h), 1000);
 	expect_in(t, 0, 1, 1000);
-	ck_assert_uint_eq(got[0], NET_HDR_NEEDS_CSUM);
-	ck_assert_uint_eq(got[1], NET_GSO_TCPV4);
+	ck_assert_uint_eq(got[0], VNET_NEEDS_CSUM);
+	ck_assert_uint_eq(got[1], VNET_GSO_TCPV4);
 	ck_assert_uint_eq(stats(t).rx_dropped, 1);
 	fake_net_free(t);
 }

@@ -19,7 +19,7 @@
 #define TX1  3u
 #define CTRL 4u
 
-#define LEN (NET_HDR_LEN + 60u)
+#define LEN (VNET_HDR_LEN + 60u)
 
 static struct virtio_net_stats stats(struct fake_net *t)
 {

@@ -3,7 +3,7 @@
  * vmm/net/link.h - where a guest's frames go and come from
  *
  * A link has one or more queues, each used by one thread.  It carries whole
- * Ethernet frames, with a struct net_hdr in front of each if @vnet says so.
+ * Ethernet frames, with a struct vnet_hdr in front of each if @vnet says so.
  * Nothing here blocks: a link that cannot go on says -EAGAIN, and its
  * descriptor tells when it can.
  *
@@ -19,7 +19,7 @@
 #include <sys/uio.h>
 
 #include "common/err.h"
-#include "common/le.h"
+#include "common/vnet.h"
 #include "vmm/core/mem.h"
 
 /* Sizes of a frame, without a net_hdr. */
@@ -27,29 +27,6 @@
 #define NET_FRAME_MAX (65535u + 14u) /* the largest IP packet and a header */
 
 #define NET_QUEUES_MAX 32u
-
-/* struct net_hdr is virtio 1.2, 5.1.6: the same on a tap and on a stream. */
-#define NET_HDR_NEEDS_CSUM 1u
-#define NET_HDR_DATA_VALID 2u
-
-#define NET_GSO_NONE   0u
-#define NET_GSO_TCPV4  1u
-#define NET_GSO_TCPV6  4u
-#define NET_GSO_UDP_L4 5u
-#define NET_GSO_ECN    0x80u /* beside one of TCP */
-
-struct net_hdr {
-	uint8_t flags;
-	uint8_t gso_type;
-	le16 hdr_len;
-	le16 gso_size;
-	le16 csum_start;
-	le16 csum_offset;
-	le16 num_buffers;
-};
-_Static_assert(sizeof(struct net_hdr) == 12, "virtio 1.2, 5.1.6");
-
-#define NET_HDR_LEN sizeof(struct net_hdr)
 
 /* What may be left to whoever is at the other end of a frame's way. */
 #define NET_OFFLOAD_CSUM 0x01u
@@ -106,7 +83,7 @@ struct net_link_ops {
  * @mem:	For gmem_copy(); NULL until the guest's memory is there, or if
  *		it has no windows
  * @n_queues:	1 to NET_QUEUES_MAX
- * @vnet:	Frames have a struct net_hdr in front
+ * @vnet:	Frames have a struct vnet_hdr in front
  * @offloads:	NET_OFFLOAD_* that it can do, both ways; 0 without @vnet
  * @mtu:	Its own, or 0 if it has none
  */

@@ -31,7 +31,7 @@
 /* As many large frames as the host lets a socket hold, rather than three. */
 #define SEND_LEN (1 << 20)
 
-#define TAIL_MAX (PREFIX_LEN + NET_HDR_LEN + NET_FRAME_MAX)
+#define TAIL_MAX (PREFIX_LEN + VNET_HDR_LEN + NET_FRAME_MAX)
 
 /**
  * struct stream - The link
@@ -73,7 +73,7 @@ static int stream_fd(struct net_link *l, unsigned int q)
 
 static size_t hdr_len(const struct stream *s)
 {
-	return s->link.vnet ? NET_HDR_LEN : 0;
+	return s->link.vnet ? VNET_HDR_LEN : 0;
 }
 
 /* Return: bytes, at least one, or -errno. */
@@ -290,7 +290,7 @@ static int stream_send(struct net_link *l, unsigned int q, struct iovec *iov,
 
 	if (r < 0)
 		return lost_or(r);
-	bug_on(len > NET_HDR_LEN + NET_FRAME_MAX);
+	bug_on(len > VNET_HDR_LEN + NET_FRAME_MAX);
 	s->prefix[0] = 0;
 	s->prefix[1] = (uint8_t)(len >> 16);
 	s->prefix[2] = (uint8_t)(len >> 8);

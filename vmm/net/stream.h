@@ -3,7 +3,7 @@
  * vmm/net/stream.h - frames over a Unix stream socket
  *
  * QEMU's "-netdev stream": each frame is its length, 32 bits, big-endian, and
- * its bytes.  passt speaks it.  A peer that knows of it has a struct net_hdr
+ * its bytes.  passt speaks it.  A peer that knows of it has a struct vnet_hdr
  * in front of each frame, inside the length: then neither side computes
  * checksums or cuts segments that never leave the machine.
  */
@@ -16,7 +16,7 @@
  * net_stream_new() - A link of one queue
  * @fd:		Connected; taken over, on failure too.  Whether it blocks does
  *		not matter, and is not changed: the peer may share that
- * @vnet:	Frames have a struct net_hdr
+ * @vnet:	Frames have a struct vnet_hdr
  *
  * Return: 0 or -ENOMEM
  */

@@ -75,7 +75,7 @@ static int set_offload(int fd, unsigned int offloads)
 /* A queue that is ours by now: its headers, its offloads. */
 static int set_up(int fd, struct net_tap *t)
 {
-	int len = NET_HDR_LEN, little = 1;
+	int len = VNET_HDR_LEN, little = 1;
 	int r;
 
 	if (ioctl(fd, TUNSETVNETHDRSZ, &len) < 0 ||
@@ -239,8 +239,8 @@ static ssize_t tap_next(struct net_link *l, unsigned int q)
 
 	(void)q;
 	if (t->offloads & ~NET_OFFLOAD_CSUM)
-		return NET_HDR_LEN + NET_FRAME_MAX;
-	return (ssize_t)(NET_HDR_LEN + NET_FRAME_MIN + vlan +
+		return VNET_HDR_LEN + NET_FRAME_MAX;
+	return (ssize_t)(VNET_HDR_LEN + NET_FRAME_MIN + vlan +
 			 (t->q.mtu ? t->q.mtu : 1500));
 }
 

@@ -2,7 +2,7 @@
 /*
  * vmm/net/tap.h - frames of a tap interface of the host
  *
- * Always with a struct net_hdr, so that the host's kernel computes checksums
+ * Always with a struct vnet_hdr, so that the host's kernel computes checksums
  * and cuts segments where a frame leaves the machine, and never before.
  */
 #ifndef HUTCH_VMM_NET_TAP_H

@@ -48,7 +48,7 @@ struct net_rx {
 	struct iovec iov[NET_IOV_MAX];
 	unsigned int n_iov;
 	size_t len;
-	struct net_hdr hdr;
+	struct vnet_hdr hdr;
 	struct iovec io[NET_IOV_MAX + 2];
 	uint64_t starved_ns;
 	uint64_t frames;
@@ -59,7 +59,7 @@ struct net_rx {
 /** struct net_tx - The frame under way; @io: the link's, @hdr, pieces */
 struct net_tx {
 	struct virtq_chain chain;
-	struct net_hdr hdr;
+	struct vnet_hdr hdr;
 	struct iovec io[NET_QUEUE_MAX + 2];
 	uint64_t frames;
 	uint64_t bytes;

@@ -65,44 +65,44 @@ uint64_t net_hdr_features(unsigned int offloads)
 static unsigned int offload_of(unsigned int gso_type)
 {
 	switch (gso_type) {
-	case NET_GSO_TCPV4:
+	case VNET_GSO_TCPV4:
 		return NET_OFFLOAD_TSO4;
-	case NET_GSO_TCPV6:
+	case VNET_GSO_TCPV6:
 		return NET_OFFLOAD_TSO6;
-	case NET_GSO_TCPV4 | NET_GSO_ECN:
+	case VNET_GSO_TCPV4 | VNET_GSO_ECN:
 		return NET_OFFLOAD_TSO4 | NET_OFFLOAD_ECN;
-	case NET_GSO_TCPV6 | NET_GSO_ECN:
+	case VNET_GSO_TCPV6 | VNET_GSO_ECN:
 		return NET_OFFLOAD_TSO6 | NET_OFFLOAD_ECN;
-	case NET_GSO_UDP_L4:
+	case VNET_GSO_UDP_L4:
 		return NET_OFFLOAD_USO;
 	default:
 		return 0;
 	}
 }
 
-int net_hdr_check(struct net_hdr *h, size_t len, unsigned int may, bool rx)
+int net_hdr_check(struct vnet_hdr *h, size_t len, unsigned int may, bool rx)
 {
-	unsigned int known = NET_HDR_NEEDS_CSUM | (rx ? NET_HDR_DATA_VALID : 0);
+	unsigned int known = VNET_NEEDS_CSUM | (rx ? VNET_DATA_VALID : 0);
 	size_t start = le16_get(h->csum_start);
 
 	/* Unknown flags are ignored: 5.1.6.2. */
 	h->flags = (uint8_t)(h->flags & known);
 	h->num_buffers = le16_put(0);
 	if (!(may & NET_OFFLOAD_CSUM) && rx)
-		h->flags = (uint8_t)(h->flags & ~NET_HDR_DATA_VALID);
-	if (h->flags & NET_HDR_NEEDS_CSUM) {
+		h->flags = (uint8_t)(h->flags & ~VNET_DATA_VALID);
+	if (h->flags & VNET_NEEDS_CSUM) {
 		if (!(may & NET_OFFLOAD_CSUM))
 			return -EBADMSG;
 		/* Two numbers of 16 bits each. */
 		if (start + le16_get(h->csum_offset) + CSUM_LEN > len)
 			return -EBADMSG;
 	}
-	if (h->gso_type != NET_GSO_NONE) {
+	if (h->gso_type != VNET_GSO_NONE) {
 		unsigned int need = offload_of(h->gso_type);
 
 		if (!need || (need & may) != need)
 			return -EBADMSG;
-		if (!(h->flags & NET_HDR_NEEDS_CSUM))
+		if (!(h->flags & VNET_NEEDS_CSUM))
 			return -EBADMSG;
 		if (le16_get(h->gso_size) == 0 || le16_get(h->gso_size) > len)
 			return -EBADMSG;

@@ -47,7 +47,7 @@ uint64_t net_hdr_features(unsigned int offloads);
  *
  * Return: 0, or -EBADMSG
  */
-MUST_CHECK int net_hdr_check(struct net_hdr *h, size_t len, unsigned int may,
+MUST_CHECK int net_hdr_check(struct vnet_hdr *h, size_t len, unsigned int may,
 			     bool rx);
 
 #endif

@@ -72,7 +72,7 @@ static int fill(struct net_pair *p, struct virtq *q, size_t need)
 		if (r < 0)
 			return r;
 		/* 5.1.6.3.1; and none has anything for us to read. */
-		if (rx->chain.n_out > 0 || rx->chain.in_len < NET_HDR_LEN ||
+		if (rx->chain.n_out > 0 || rx->chain.in_len < VNET_HDR_LEN ||
 		    rx->chain.in_len > UINT32_MAX)
 			return -EBADMSG;
 		if (!keep_buffer(rx)) {
@@ -108,7 +108,7 @@ static int pieces(struct net_pair *p, struct iovec *io)
 	unsigned int n = mergeable(p) ? rx->n_iov : rx->buf[0].n;
 
 	memcpy(io, rx->iov, n * sizeof(*io));
-	return net_iov_cut(io, (int)n, NET_HDR_LEN, SIZE_MAX);
+	return net_iov_cut(io, (int)n, VNET_HDR_LEN, SIZE_MAX);
 }
 
 static ssize_t receive(struct net_pair *p)
@@ -119,9 +119,9 @@ static ssize_t receive(struct net_pair *p)
 	ssize_t r;
 
 	if (l->vnet)
-		rx->io[n++] = (struct iovec){ &rx->hdr, NET_HDR_LEN };
+		rx->io[n++] = (struct iovec){ &rx->hdr, VNET_HDR_LEN };
 	else
-		rx->hdr = (struct net_hdr){ .flags = 0 };
+		rx->hdr = (struct vnet_hdr){ .flags = 0 };
 	n += pieces(p, rx->io + n);
 	net_begin(p, NET_RX);
 	r = l->ops->recv(l, p->i, rx->io, n);
@@ -136,8 +136,8 @@ static int put_header(struct net_pair *p, unsigned int n_buf)
 	size_t done = 0;
 
 	rx->hdr.num_buffers = le16_put((uint16_t)n_buf);
-	for (unsigned int i = 0; done < NET_HDR_LEN; i++) {
-		size_t here = MIN(rx->iov[i].iov_len, NET_HDR_LEN - done);
+	for (unsigned int i = 0; done < VNET_HDR_LEN; i++) {
+		size_t here = MIN(rx->iov[i].iov_len, VNET_HDR_LEN - done);
 
 		if (gmem_copy(mem, rx->iov[i].iov_base,
 			      (const uint8_t *)&rx->hdr + done, here) < 0)
@@ -177,7 +177,7 @@ static int drop(struct net_pair *p, size_t len)
 static int deliver(struct net_pair *p, struct virtq *q, size_t len)
 {
 	struct net_rx *rx = &p->rx;
-	size_t left = NET_HDR_LEN + len;
+	size_t left = VNET_HDR_LEN + len;
 	unsigned int n = 0;
 
 	if (net_hdr_check(&rx->hdr, len, p->n->guest, true) < 0)
@@ -215,7 +215,7 @@ static int wait_in(struct net_pair *p, ssize_t why)
 /* Return: 1 to go on, 0 to wait, -ECANCELED, or -EBADMSG */
 static int take(struct net_pair *p, struct virtq *q)
 {
-	size_t hdr = p->n->link->vnet ? NET_HDR_LEN : 0;
+	size_t hdr = p->n->link->vnet ? VNET_HDR_LEN : 0;
 	ssize_t got = receive(p);
 
 	switch (got) {
@@ -252,7 +252,7 @@ static bool must_wait(struct net_pair *p)
 static int step(struct net_pair *p, struct virtq *q)
 {
 	struct net_link *l = p->n->link;
-	size_t hdr = l->vnet ? 0 : NET_HDR_LEN;
+	size_t hdr = l->vnet ? 0 : VNET_HDR_LEN;
 	ssize_t need;
 	int r;
 

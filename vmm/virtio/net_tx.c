@@ -11,13 +11,13 @@ static ssize_t look(struct net_pair *p)
 	const struct virtq_chain *c = &p->tx.chain;
 	size_t len;
 
-	if (c->out_len < NET_HDR_LEN + NET_FRAME_MIN ||
-	    c->out_len > NET_HDR_LEN + NET_FRAME_MAX)
+	if (c->out_len < VNET_HDR_LEN + NET_FRAME_MIN ||
+	    c->out_len > VNET_HDR_LEN + NET_FRAME_MAX)
 		return -EBADMSG;
 	/* Once, and what is sent is this copy. */
-	if (virtq_chain_get(c, 0, &p->tx.hdr, NET_HDR_LEN) < NET_HDR_LEN)
+	if (virtq_chain_get(c, 0, &p->tx.hdr, VNET_HDR_LEN) < VNET_HDR_LEN)
 		return -EBADMSG;
-	len = c->out_len - NET_HDR_LEN;
+	len = c->out_len - VNET_HDR_LEN;
 	if (net_hdr_check(&p->tx.hdr, len, p->n->host, false) < 0)
 		return -EBADMSG;
 	return (ssize_t)len;
@@ -31,11 +31,11 @@ static int transmit(struct net_pair *p, size_t len)
 	int n = 0, r;
 
 	if (l->vnet)
-		io[++n] = (struct iovec){ &p->tx.hdr, NET_HDR_LEN };
-	n += virtq_chain_out(&p->tx.chain, NET_HDR_LEN, len, io + n + 1,
+		io[++n] = (struct iovec){ &p->tx.hdr, VNET_HDR_LEN };
+	n += virtq_chain_out(&p->tx.chain, VNET_HDR_LEN, len, io + n + 1,
 			     NET_QUEUE_MAX);
 	net_begin(p, NET_TX);
-	r = l->ops->send(l, p->i, io, n, len + (l->vnet ? NET_HDR_LEN : 0));
+	r = l->ops->send(l, p->i, io, n, len + (l->vnet ? VNET_HDR_LEN : 0));
 	if (!net_end(p, NET_TX))
 		return -ECANCELED;
 	if (r == -EFAULT || r == -EINVAL) {
