@@ -127,6 +127,10 @@ make_internet() {
 	dns=$!
 }
 
+asks_it() {
+	hutch net show v | grep -q '"resolvers":\["10.9.0.2"\]'
+}
+
 # A policy decides by address and by name, says what it refused, and can change.
 test_policy_root() {
 	make_internet
@@ -136,6 +140,16 @@ test_policy_root() {
 	is "$sum" "$(guest 'sha256sum </w/data')" "what came from the internet"
 	expect 1 guest "wget -q -O - http://10.9.0.2:8000/data"
 	retry 20 like "tcp 10.9.0.2 port 8000" "$(hutch net log v)" "what was denied"
+	like "tcp 10.9.0.2 port 8000" "$(cat "$HUTCH_STATE/state/v/denied.jsonl")" \
+		"the file of denials"
+	# It goes on as it was, by its name alone, and asks whom the host asks now.
+	expect 0 hutch stop v
+	: >"/etc/netns/$ns/resolv.conf"
+	expect 0 in_ns hutch start v
+	is internet,mtu=9000 "$(field v net)" "network of the second start"
+	like '"resolvers":\[\]' "$(hutch net show v)" "whom it asks"
+	echo "nameserver 10.9.0.2" >"/etc/netns/$ns/resolv.conf"
+	retry 20 asks_it
 	# With the resolvers of whoever changes it.
 	expect 0 in_ns hutch net set --cut --allow www.example.org:8000 v
 	expect 0 guest "wget -q -O - http://www.example.org:8000/data | sha256sum"

@@ -282,12 +282,12 @@ static SSL *raw_client(struct tls *s)
 {
 	SSL_CTX *ctx = SSL_CTX_new(TLS_client_method());
 	SSL *ssl = SSL_new(ctx);
-	char buf[100];
+	char name[] = "a.org", buf[100];
 	const void *p;
 
 	SSL_CTX_free(ctx);
 	SSL_set_bio(ssl, BIO_new(BIO_s_mem()), BIO_new(BIO_s_mem()));
-	ck_assert_int_eq(SSL_set_tlsext_host_name(ssl, "a.org"), 1);
+	ck_assert_int_eq(SSL_set_tlsext_host_name(ssl, name), 1);
 	SSL_set_connect_state(ssl);
 	for (int i = 0; i < 5 && SSL_do_handshake(ssl) != 1; i++) {
 		size_t n;
