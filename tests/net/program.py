@@ -25,11 +25,13 @@ import time
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import native  # noqa: E402
+import services  # noqa: E402
 import world  # noqa: E402
 from world import Internet  # noqa: E402
 
 CERTS = tempfile.mkdtemp(prefix="hutch-net-")
 atexit.register(shutil.rmtree, CERTS, True)
+# Addresses, or the name that it is another name of.
 NAMES = {
     "api.example.org": (Internet.ADDR4, Internet.ADDR6),
     "www.example.org": (Internet.ADDR4, None),
@@ -51,20 +53,32 @@ def question(msg):
         msg[12:at + 5]
 
 
+def wire(name):
+    """A name as a message has it."""
+    labels = [label.encode() for label in name.split(".") if label]
+    return b"".join(bytes([len(w)]) + w for w in labels) + b"\0"
+
+
 def dns_answer(msg):
     name, kind, q = question(msg)
-    v4, v6 = NAMES.get(name, (None, None))
     rcode = 0 if name in NAMES else 3
+    known = NAMES.get(name, (None, None))
+    records = b""
+    if isinstance(known, str):
+        target = wire(known)
+        records = struct.pack(">HHHIH", 0xc00c, 5, 1, 60, len(target)) + target
+    owner = wire(known) if records else b"\xc0\x0c"
+    v4, v6 = NAMES[known] if records else known
     data = None
     if kind == 1 and v4:
         data = socket.inet_pton(socket.AF_INET, v4)
     elif kind == 28 and v6:
         data = socket.inet_pton(socket.AF_INET6, v6)
-    out = msg[:2] + struct.pack(">HHHHH", 0x8180 | rcode, 1,
-                                1 if data else 0, 0, 0) + q
+    count = bool(records) + bool(data)
     if data:
-        out += struct.pack(">HHHIH", 0xc00c, kind, 1, 60, len(data)) + data
-    return out
+        records += owner + struct.pack(">HHIH", kind, 1, 60, len(data)) + data
+    return msg[:2] + struct.pack(">HHHHH", 0x8180 | rcode, 1, count, 0, 0) + \
+        q + records
 
 
 def serve_dns():
@@ -161,22 +175,6 @@ def serve_http(addr, port, tls=None):
     threading.Thread(target=run, daemon=True).start()
 
 
-def make_ca(folder):
-    """A CA that the host believes, and a certificate of its for a host."""
-    def openssl(*args):
-        subprocess.run(["openssl", *args], check=True, cwd=folder,
-                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
-    openssl("req", "-x509", *key, "-keyout", "ca.key", "-out", "ca.pem",
-            "-subj", "/CN=private CA", "-days", "30")
-    openssl("req", *key, "-keyout", "leaf.key", "-out", "leaf.csr",
-            "-subj", "/CN=web.example.org")
-    with open(os.path.join(folder, "ext"), "w") as f:
-        f.write("subjectAltName=DNS:web.example.org")
-    openssl("x509", "-req", "-in", "leaf.csr", "-CA", "ca.pem", "-CAkey",
-            "ca.key", "-out", "leaf.pem", "-days", "30", "-extfile", "ext")
-
-
 def internet():
     serve_dns()
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -251,8 +249,7 @@ class Keeper(world.Guest):
 
 def resolve(name, kind=1, tcp=False):
     """Addresses of a name as the gateway gives them, and the code."""
-    q = b"".join(bytes([len(p)]) + p.encode() for p in name.split("."))
-    msg = struct.pack(">HHHHHH", 77, 0x0100, 1, 0, 0, 0) + q + b"\0" + \
+    msg = struct.pack(">HHHHHH", 77, 0x0100, 1, 0, 0, 0) + wire(name) + \
         struct.pack(">HH", kind, 1)
     s = socket.socket(socket.AF_INET,
                       socket.SOCK_STREAM if tcp else socket.SOCK_DGRAM)
@@ -704,7 +701,7 @@ def main():
     wire, net = sys.argv[1:3]
     if world.skip():
         return
-    make_ca(CERTS)
+    services.make_certs(CERTS, ["web.example.org"])
     world.be_the_host()
     Internet(internet)
     tap = world.Tap()
