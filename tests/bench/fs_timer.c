@@ -5,90 +5,37 @@
  *	fs_timer make DIR
  *	fs_timer time DIR
  *
- * The first makes DIR with the files that are wanted.  The second tells of each
- * operation on them with two lines: "fs begin OP" and "fs end OP n=COUNT
- * ns=TOTAL bytes=EACH", by CLOCK_MONOTONIC, which follows the counted
- * instructions in a guest of the lab as in the lab itself.  It pauses after
- * each line, so that who reads it can look at counters when nothing runs.
- *
- * As the first process of a guest it times in the share whose tag is "share",
- * speaks on the kernel's log, and ends the machine.
+ * The first makes DIR with the files that are wanted.  The second times each
+ * operation on them: see timing.h.  As the first process of a guest it does so in
+ * the share whose tag is "share".
  *
  * What is to be cold is dropped from the caches first, so it has to be root's.
  */
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
-#include <stdarg.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
-#include <sys/reboot.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include "common/base.h"
+#include "tests/bench/timing.h"
 
 #define FILES     100u
 #define NAMES     1000u
 #define BIG_FILES 4u
 #define KIB4      4096u
 #define MIB       (1u << 20)
-#define PAUSE_NS  100000000L
-#define NS_PER_S  INT64_C(1000000000)
-#define LINE_LEN  256u
 
 /* No file system knows it: it goes all the way to be refused. */
 #define NO_IOCTL _IO('h', 0x77)
 
-static PRINTF(1, 2) void say(const char *format, ...)
+static const struct timing timing = { .what = "fs", .pause_ms = 100 };
+
+__attribute__((noreturn)) static void die(const char *what)
 {
-	/* Of the kernel's log: 1 is shown by a kernel that is to be quiet. */
-	bool log = getpid() == 1;
-	int fd = log ? open("/dev/kmsg", O_WRONLY | O_CLOEXEC) : 1;
-	char line[LINE_LEN] = "<1>";
-	const size_t head = log ? strlen(line) : 0;
-	va_list ap;
-
-	va_start(ap, format);
-	(void)vsnprintf(line + head, sizeof(line) - head, format, ap);
-	va_end(ap);
-	/* In one piece, which the log wants, and not by way of stdio. */
-	if (write(fd, line, strlen(line)) < 0)
-		perror("fs_timer");
-	if (log)
-		base_closep(&fd);
-}
-
-static void end(int code)
-{
-	if (getpid() == 1)
-		(void)reboot(RB_AUTOBOOT);
-	exit(code);
-}
-
-static void die(const char *what)
-{
-	say("fs failed: %s: %s\n", what, strerror(errno));
-	end(1);
-}
-
-static void rest(void)
-{
-	const struct timespec ts = { .tv_nsec = PAUSE_NS };
-
-	(void)nanosleep(&ts, NULL);
-}
-
-static int64_t now_ns(void)
-{
-	struct timespec ts;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * NS_PER_S + ts.tv_nsec;
+	timing_die(&timing, what);
 }
 
 static const char *name_of(const char *what, unsigned int i)
@@ -293,20 +240,15 @@ static const struct timed {
 
 static void time_one(const struct timed *t)
 {
-	int64_t start, ns;
+	int64_t start;
 
 	if (t->before == COLD)
 		drop_caches();
 	if (t->before == TOUCHED)
 		t->run(t->n);
-	say("fs begin %s\n", t->name);
-	rest();
-	start = now_ns();
+	start = timing_begin(&timing, t->name);
 	t->run(t->n);
-	ns = now_ns() - start;
-	say("fs end %s n=%u ns=%" PRId64 " bytes=%u\n", t->name, t->n, ns,
-	    t->bytes);
-	rest();
+	timing_done(&timing, t->name, t->n, t->bytes, start);
 }
 
 static void be_first(void)
@@ -333,10 +275,10 @@ static void time_all(const char *dir)
 {
 	if (chdir(dir) < 0)
 		die(dir);
-	rest();
+	timing_rest(&timing);
 	for (unsigned int i = 0; i < ARRAY_LEN(timed); i++)
 		time_one(&timed[i]);
-	say("fs done\n");
+	timing_say("fs done\n");
 }
 
 int main(int argc, char **argv)
@@ -351,5 +293,5 @@ int main(int argc, char **argv)
 	} else {
 		return 2;
 	}
-	end(0);
+	timing_end(0);
 }
