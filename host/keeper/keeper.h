@@ -16,6 +16,7 @@
 #include <sys/types.h>
 
 #include "common/ctl.h"
+#include "common/list.h"
 #include "common/loop.h"
 #include "common/relay.h"
 #include "common/wire_proc.h"
