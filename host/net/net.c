@@ -368,6 +368,7 @@ int net_open(struct net *n, struct loop *loop, int fd,
 	n->cfg = *cfg;
 	flows_init(&n->flows);
 	list_init(&n->half);
+	list_init(&n->looks);
 	n->tcp_max = cfg->tcp_max ? MIN(cfg->tcp_max, NET_TCP_MAX)
 				  : NET_TCP_MAX;
 	if (cfg->mtu < NET_MTU_MIN || cfg->mtu > NET_MTU_MAX)

@@ -120,7 +120,8 @@ struct net {
 	struct list half;      /* TCP that is not open yet, oldest first */
 	unsigned int n_half;
 	unsigned int tcp_max; /* NET_TCP_MAX, or what descriptors allow */
-	unsigned int n_look;  /* TCP that is being looked at */
+	struct list looks;    /* TCP that is being looked at, oldest first */
+	unsigned int n_look;
 	unsigned int n_large; /* flows with buffers as large as they get */
 	bool peek_off;
 	uint8_t *scratch; /* NET_SCRATCH bytes, for what is being composed */

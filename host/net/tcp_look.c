@@ -10,10 +10,13 @@
 
 /**
  * struct tcp_look - What is held of a connection
+ * @link:	In the list of all
  * @since_ns:	When the first byte came
  * @sent:	Of @len bytes, those that the socket has taken since
  */
 struct tcp_look {
+	struct list link;
+	struct tcp *of;
 	struct hello_state hello;
 	uint64_t since_ns;
 	size_t len;
@@ -21,17 +24,39 @@ struct tcp_look {
 	uint8_t held[TCP_LOOK_BYTES_MAX];
 };
 
+/* Whoever begins and does not go on loses the oldest of these. */
+static int make_room(struct net *n)
+{
+	struct list *p;
+
+	if (n->n_look < NET_LOOK_MAX)
+		return 0;
+	list_for_each (p, &n->looks) {
+		struct tcp *c = list_entry(p, struct tcp_look, link)->of;
+
+		/* (Of one that is judged the host is slow to take what it has.) */
+		if (!c->must_look)
+			continue;
+		n->stats.evicted++;
+		tcp_reset(c);
+		return 0;
+	}
+	n->stats.refused++;
+	return -EMFILE;
+}
+
 static int begin(struct tcp *c)
 {
 	struct net *n = c->f.net;
+	int r = make_room(n);
 
-	if (n->n_look >= NET_LOOK_MAX) {
-		n->stats.refused++;
-		return -EMFILE;
-	}
+	if (r < 0)
+		return r;
 	c->look = calloc(1, sizeof(*c->look));
 	if (!c->look)
 		return -ENOMEM;
+	c->look->of = c;
+	list_add_tail(&n->looks, &c->look->link);
 	n->n_look++;
 	c->look->since_ns = net_now(n);
 	/* What is set may be later than this one's time is up. */
@@ -44,6 +69,7 @@ void tcp_look_drop(struct tcp *c)
 {
 	if (!c->look)
 		return;
+	list_del(&c->look->link);
 	free(take_ptr(&c->look));
 	c->f.net->n_look--;
 }

@@ -583,6 +583,30 @@ def intercepted_many(k, n=300):
     assert k.n_fds() < 256 * 3 + 64, k.n_fds()
 
 
+def intercepted_begun(k, n=1000):
+    """Who begins and does not go on has no more than 128 that are held, and is
+    in nobody's way."""
+    def client():
+        socks = []
+        for _ in range(n):
+            s = socket.create_connection((Internet.WEB4, 443), 60)
+            s.sendall(b"\x16\x03\x01")
+            socks.append(s)
+        more = k.rss() - rss, k.n_fds() - fds
+        return more, request(Internet.WEB4, 443, "/other", k.first["ca"])
+    # Those of others linger.
+    for _ in range(600):
+        if k.n_fds() < 64:
+            break
+        time.sleep(0.1)
+    rss, fds = k.rss(), k.n_fds()
+    (kib, fds), answer = k.run(client, timeout=300)
+    print(f"# {n} begun: {kib} KiB and {fds} descriptors more", flush=True)
+    assert answer == (200, "/other mine 0"), answer
+    assert fds <= 128 + 16, fds
+    assert kib < 128 * 192, kib
+
+
 def intercepted_wrong_server(k):
     """Its certificate is for another name: nothing is sent to it."""
     k.run(resolve, "wrong.example.net")
@@ -689,6 +713,7 @@ def tests(tap, only, wire, net):
     run("HTTP, intercepted", intercepted_plain, k)
     run("a server that is somebody else", intercepted_wrong_server, k)
     run("HTTPS, many at once", intercepted_many, k)
+    run("HTTPS, many that only begin", intercepted_begun, k)
     run("interception ends", interception_ends, k)
     run("credentials are forgotten", forgotten, k)
     run("its end, with interception", k.end)

@@ -931,6 +931,61 @@ static void open_real(enum judgment how)
 	ck_assert_uint_eq(k.asked, 1);
 }
 
+/* One more, to whom @fd listens: its first bytes, and no more. Return: its end */
+static int begin_one_more(int fd)
+{
+	const struct tcp_hdr *h;
+	int end;
+
+	t.port++;
+	t.seq = 77;
+	lk_segment(&k, &t, TCP_SYN, NULL, 0);
+	while (!(h = lk_answer(&k, &t, NULL, NULL)))
+		ck_assert_int_ge(loop_step(&k.loop, 100), 0);
+	ck_assert_uint_eq(h->flags, TCP_SYN | TCP_ACK);
+	t.seq++;
+	t.ack = be32_get(h->seq) + 1;
+	lk_segment(&k, &t, TCP_ACK, NULL, 0);
+	end = accept4(fd, NULL, NULL, SOCK_CLOEXEC);
+	ck_assert_int_ge(end, 0);
+	lk_segment(&k, &t, TCP_ACK, "\x16\3\1", 3);
+	t.seq += 3;
+	return end;
+}
+
+START_TEST(the_oldest_that_is_looked_at_makes_room)
+{
+	static uint8_t frame[LK_FRAME_MAX];
+	int ends[NET_LOOK_MAX + 1], fd;
+
+	set_up();
+	k.how = JUDGE_LOOK;
+	t.peer = local4;
+	t.window = 65535;
+	fd = listener(&t.peer_port);
+	for (size_t i = 0; i < ARRAY_LEN(ends); i++) {
+		const uint16_t first = 40001;
+
+		ends[i] = begin_one_more(fd);
+		if (i < NET_LOOK_MAX)
+			acked();
+		/* The first is reset, and this one acknowledged. */
+		while (i == NET_LOOK_MAX && lk_recv(&k, frame) > 0)
+			;
+		t.port = (uint16_t)(first + i);
+	}
+	ck_assert_uint_eq(k.net.n_look, NET_LOOK_MAX);
+	ck_assert_uint_eq(k.net.stats.evicted, 1);
+	ck_assert_ptr_nonnull(conn());
+	t.port = 40001;
+	ck_assert_ptr_null(conn());
+	lk_done(&k);
+	for (size_t i = 0; i < ARRAY_LEN(ends); i++)
+		(void)close(ends[i]);
+	(void)close(fd);
+}
+END_TEST
+
 static void open_looked_at(void)
 {
 	open_real(JUDGE_LOOK);
@@ -1201,6 +1256,7 @@ CHECK_MAIN(
 	nothing_comes_after_an_end, who_does_not_read_shuts_the_window,
 	who_waits_for_more_room_is_told_without_asking,
 	what_was_refused_is_asked_for_again, an_acknowledgement_waits_for_room,
+	the_oldest_that_is_looked_at_makes_room,
 	bytes_are_held_until_they_are_judged, what_is_no_tls_is_judged_as_such,
 	what_is_denied_when_looked_at_goes_nowhere,
 	what_cannot_be_read_is_denied, an_end_before_the_verdict_is_denied,
