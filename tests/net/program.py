@@ -575,6 +575,7 @@ def intercepted_many(k, n=300):
                 got += part
             socks.append(s)
         return len(socks)
+    k.run(resolve, "web.example.org")
     k.events.clear()
     assert k.run(client, timeout=300) == n
     assert not k.events, k.events
@@ -594,6 +595,7 @@ def intercepted_begun(k, n=1000):
             socks.append(s)
         more = k.rss() - rss, k.n_fds() - fds
         return more, request(Internet.WEB4, 443, "/other", k.first["ca"])
+    k.run(resolve, "web.example.org")
     # Those of others linger.
     for _ in range(600):
         if k.n_fds() < 64:
