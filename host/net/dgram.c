@@ -113,7 +113,11 @@ static struct flow *least_wanted(struct net *n, enum net_proto proto)
 static void make_room(struct net *n, const struct dgram_ops *ops,
 		      enum net_proto proto)
 {
-	if (n->flows.n[proto] < ops->max)
+	unsigned int most = ops->max;
+
+	if (proto == NET_UDP && n->cfg.udp_max)
+		most = MIN(most, n->cfg.udp_max);
+	if (n->flows.n[proto] < most)
 		return;
 	n->stats.evicted++;
 	flow_end(least_wanted(n, proto));

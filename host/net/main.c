@@ -122,14 +122,20 @@ static int intercept(void *arg, const struct attempt *a,
 	return intercepts_take(&p->intercepts, a, v, fd, up_fd);
 }
 
+/* With few descriptors a kind of flow leaves some to the others. */
+static void set_maxima(struct net_config *cfg, unsigned int fds)
+{
+	const unsigned int rest = NET_FDS_MAX - NET_TCP_MAX;
+
+	cfg->tcp_max = fds > rest ? fds - rest : fds / 2;
+	cfg->udp_max = fds > rest ? NET_UDP_MAX : fds / 8;
+}
+
 static int serve(struct program *p, const struct config *c, unsigned int fds,
 		 struct err *e)
 {
-	const struct net_config cfg = {
+	struct net_config cfg = {
 		.mtu = c->mtu,
-		.tcp_max = fds > NET_FDS_MAX - NET_TCP_MAX
-				   ? fds - (NET_FDS_MAX - NET_TCP_MAX)
-				   : fds / 2,
 		.new_burst = NET_NEW_BURST,
 		.judge = judge,
 		.denied = denied,
@@ -141,8 +147,10 @@ static int serve(struct program *p, const struct config *c, unsigned int fds,
 		.arg = p,
 	};
 	const char *ca = NULL;
-	int r = net_open(&p->net, &p->loop, FD_LINK, &cfg, e);
+	int r;
 
+	set_maxima(&cfg, fds);
+	r = net_open(&p->net, &p->loop, FD_LINK, &cfg, e);
 	if (r < 0)
 		return r;
 	denials_init(&p->denials, &p->loop, FD_CONTROL);

@@ -30,6 +30,7 @@
  * struct net_config - What a network is made of
  * @mtu:	NET_MTU_MIN to NET_MTU_MAX
  * @tcp_max:	Connections, NET_TCP_MAX at most; 0: so many
+ * @udp_max:	Flows of UDP, NET_UDP_MAX at most; 0: so many
  * @new_burst:	Flows to outside that may begin at once, and then one each
  *		NET_NEW_NS; 0: no limit
  * @no_peek_off: Do as on a kernel without SO_PEEK_OFF for TCP (before 6.9)
@@ -51,6 +52,7 @@
 struct net_config {
 	uint32_t mtu;
 	unsigned int tcp_max;
+	unsigned int udp_max;
 	unsigned int new_burst;
 	bool no_peek_off;
 	struct verdict (*judge)(void *arg, const struct attempt *a);

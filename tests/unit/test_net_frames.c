@@ -511,6 +511,23 @@ START_TEST(large_datagrams_wait_for_room)
 }
 END_TEST
 
+START_TEST(udp_flows_may_be_fewer)
+{
+	uint16_t port;
+	int fd = udp_server(&port);
+
+	lk_init_with(&k,
+		     (struct net_config){ .mtu = NET_MTU_MAX, .udp_max = 3 });
+	for (uint16_t i = 0; i < 5; i++)
+		lk_send(&k, frame,
+			udp(&local4, (uint16_t)(1000 + i), port, 12));
+	ck_assert_uint_eq(k.net.flows.n[NET_UDP], 3);
+	ck_assert_uint_eq(k.net.stats.evicted, 2);
+	lk_done(&k);
+	(void)close(fd);
+}
+END_TEST
+
 /* Who scans loses what nobody answered, and not the one that speaks. */
 START_TEST(a_scan_ends_nobody_who_is_answered)
 {
@@ -650,5 +667,5 @@ CHECK_MAIN("net_frames", only_the_guests_mac_is_heard,
 	   groups_are_not_served, udp_that_lies_is_dropped,
 	   udp_that_is_denied_is_told_so, udp_goes_there_and_back,
 	   large_datagrams_wait_for_room, the_oldest_udp_flow_makes_room,
-	   a_scan_ends_nobody_who_is_answered, a_crowd_has_small_buffers,
-	   a_datagram_beyond_the_mtu_comes_in_pieces)
+	   udp_flows_may_be_fewer, a_scan_ends_nobody_who_is_answered,
+	   a_crowd_has_small_buffers, a_datagram_beyond_the_mtu_comes_in_pieces)
