@@ -210,8 +210,9 @@ static void take(pid_t tid, void *arg)
 
 unsigned int cgroup_tasks(int dir, pid_t *ret, unsigned int max)
 {
-	struct tasks t = { .id = ret, .max = max };
+	struct tasks t = { .max = max };
 
+	t.id = ret;
 	for_each_id(dir, &(struct each){ "cgroup.threads", take, &t });
 	return t.n;
 }

@@ -114,8 +114,8 @@ test_who_waits_can_be_killed() {
 	expect 0 hutch exec a -- umount /data
 	# Nobody else was: who ignores the signal waits on.
 	expect 0 hutch exec -d --name deaf a -- sh -c "trap '' TERM
-		exec /data/tool lock flock wait /data/lock echo got"
-	retry 30 hutch exec a -- sh -c "ps | grep -q '[w]ait /data/lock echo'"
+		echo >/data/deaf; exec /data/tool lock flock wait /data/lock true"
+	retry 30 test -e share/deaf
 	expect 0 hutch kill -s TERM a deaf
 	expect 124 hutch exec --timeout 1s a -- \
 		/data/tool lock flock wait /data/lock true
