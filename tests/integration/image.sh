@@ -198,7 +198,7 @@ test_volumes_with_a_size() {
 	free=$(sed -n 2p "$out")
 	at_most 16 "$free" "KiB left"
 	is 8388608 "$(hutch volume ls --json | json 0.size)" "size in JSON"
-	like '^v +.* 8M +3M +yes$' "$(hutch volume ls)" "the list"
+	like '^v +.* 8M +3.0M +yes$' "$(hutch volume ls)" "the list"
 	refused 125 'in use by another VM' hutch run -v v:/v vols true
 	hutch stop a
 	expect 0 hutch start a
@@ -250,4 +250,78 @@ test_many_vms_share_one_image() {
 		hutch rm -f "v$i" >/dev/null
 	done
 	expect 0 hutch image rm mini
+}
+
+# works_or_says PATTERN COMMAND...: it succeeds; or all it has to say is one
+# sentence that matches PATTERN, and this fails.
+works_or_says() {
+	local pattern=$1 code=0
+
+	shift
+	"$@" >"$out" 2>"$err" || code=$?
+	[ $code != 0 ] || return 0
+	is 125 $code "exit code of '$*': $(cat "$err")"
+	is 1 "$(wc -l <"$err")" "sentences of '$*': $(cat "$err")"
+	like "$pattern" "$(cat "$err")" "'$*'"
+	echo "# $(cat "$err")"
+	return 1
+}
+
+# kept_on DIR: a share, volumes and a disk there; tells which of the last two are.
+kept_on() {
+	local dir=$1 here='' images=$HUTCH_STATE/data/images
+
+	# All but sockets, and images, which have a place of their own.
+	export HUTCH_STATE=$dir/hutch
+	mkdir -p "$dir/share" "$HUTCH_STATE/data" "run.${dir##*/}"
+	ln -s "$images" "$HUTCH_STATE/data/images"
+	ln -s "$PWD/run.${dir##*/}" "$HUTCH_STATE/run"
+	expect 0 hutch run -v "$dir/share:/d" -- sh -euc '
+		echo one >/d/a; mv /d/a /d/b; echo two >>/d/b; ln /d/b /d/c; mkdir /d/e
+		chmod 710 /d/e; ln -s b /d/l; stat -c "%h %s" /d/b; cat /d/l
+		mv /d/c /d/e/; rm /d/b; ls -A /d /d/e; stat -c %a /d/e'
+	is '2 8 one two /d: e l /d/e: c 710' "$(xargs <"$out")" "a share"
+	if works_or_says 'attributes' hutch volume create --size 4M v; then
+		here=volume
+		expect 0 hutch run -v v:/v -- sh -euc '
+			mknod /v/n c 1 3; ln -s nowhere /v/s; echo x >/v/f
+			chown 7:8 /v/f; chmod 4711 /v/f; ln /v/f /v/g; mv /v/g /v/h
+			dd if=/dev/zero of=/v/z bs=64K count=100 2>/dev/null && exit 9
+			rm /v/z; stat -c "%n %F %u %g %a %h" /v/*; readlink /v/s'
+		is '/v/f regular file 7 8 4711 2
+/v/h regular file 7 8 4711 2
+/v/n character special file 0 0 644 1
+/v/s symbolic link 0 0 777 1
+nowhere' "$(cat "$out")" "a volume"
+		expect 0 hutch volume rm v
+	fi
+	if works_or_says 'upper layer|attributes' hutch start k small; then
+		here="$here disk"
+		expect 0 hutch exec k -- sh -euc 'echo kept >/etc/x; rm /file'
+		hutch stop k
+		expect 0 hutch start k
+		expect 0 hutch exec k -- sh -c 'cat /etc/x; ls /file'
+		is kept "$(cat "$out")" "a disk"
+	fi
+	hutch rm -f k 2>/dev/null || true
+	echo "on $(stat -f -c %T "$dir"): $here" | tee -a places
+}
+
+# What the host's file system cannot do is said at the start, not by an EIO.
+test_file_systems_of_the_host_root() {
+	local p9=''
+
+	image small '{"Env": ["PATH=/bin"]}'
+	# The lab's cache, its root, which lies in memory, and one over a disk.
+	p9=$(awk '$1 == "cache" && $3 == "9p" { print $2 }' /proc/mounts)
+	p9=$(mktemp -d "$p9/hutch-test.XXXXXX")
+	mkdir low up work over
+	mount -t overlay over -o lowerdir=low,upperdir=up,workdir=work over
+	# shellcheck disable=SC2064 # as it is now
+	trap "umount -l over; rm -rf '$p9' /hutch-test.memory" EXIT
+	(kept_on "$p9")
+	(kept_on "$PWD/over")
+	(kept_on /hutch-test.memory)
+	cat places
+	like 'on overlayfs: volume$' "$(cat places)" "what an overlay over ext4 is for"
 }
