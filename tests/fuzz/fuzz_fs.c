@@ -53,8 +53,9 @@ enum {
 	PUT_NODE = 2,   /* the number of the node "handle" says */
 	LONGER = 4,     /* the header says one byte more than there is */
 	SHORTER = 8,
-	EXTENSION = 16, /* the header says there is one */
-	PUT_SECOND = 32 /* both, as for COPY_FILE_RANGE: at 16 and 24 */
+	EXTENSION = 16,  /* the header says there is one */
+	PUT_SECOND = 32, /* both, as for COPY_FILE_RANGE: at 16 and 24 */
+	AS_ROOT = 64
 };
 
 struct record {
@@ -140,8 +141,9 @@ static void ask(struct state *st, const struct record *rec, const uint8_t *arg,
 		.len = (uint32_t)(sizeof(h) + len),
 		.opcode = rec->op,
 		.unique = 99,
+		.pid = 1,
 		.nodeid = node_of(st, rec->node),
-		.uid = 1000,
+		.uid = rec->flags & AS_ROOT ? 0 : 1000,
 		.gid = 1000,
 	};
 	uint8_t *buf = malloc(sizeof(h) + len);
