@@ -20,6 +20,7 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -31,7 +32,8 @@
 /* A request, or an answer, with its headers. */
 #define BUFFER_LEN (FS_IO_MAX + (64u << 10))
 
-#define DESCRIPTORS 1024u
+/* So that a program may have a thousand files open. */
+#define DESCRIPTORS 2048u
 
 /* Of a request for a lock there is more than enough. */
 #define ASIDE_LEN 4096u
@@ -139,11 +141,23 @@ static void become(uid_t uid)
 	(void)prctl(PR_SET_DUMPABLE, 1);
 }
 
+static void allow_descriptors(void)
+{
+	struct rlimit rl;
+
+	if (getrlimit(RLIMIT_NOFILE, &rl) < 0)
+		die("getrlimit");
+	rl.rlim_cur = rl.rlim_max;
+	if (setrlimit(RLIMIT_NOFILE, &rl) < 0)
+		die("setrlimit");
+}
+
 static int run_server(struct served *v, const struct fs_opts *o, uid_t uid)
 {
 	pthread_t id[VIRTIO_FS_WORKERS_DEFAULT];
 	struct err e = { 0 };
 
+	allow_descriptors();
 	become(uid);
 	(void)umask(0);
 	if (fs_server_new(o, &v->s, &e) < 0) {
