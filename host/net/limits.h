@@ -19,6 +19,7 @@
 #define NET_PING_MAX      64u
 #define NET_LOOK_MAX      128u /* of them: bytes held until they were judged */
 #define NET_INTERCEPT_MAX 256u /* and of them: three descriptors each */
+#define NET_OWN_MAX       256u /* to own.h's, nothing said yet: two each */
 
 /*
  * How fast flows to outside may begin: so many at once, and one each NET_NEW_NS. A
@@ -38,8 +39,9 @@
 #define NET_SMALL_BUFFER (64 << 10)
 
 /* Descriptors: a socket for each flow, and the few that are always open. */
-#define NET_FDS_OTHER (256u + 2u * NET_INTERCEPT_MAX) /* DNS has up to 160 */
-#define NET_FDS_MAX   (NET_TCP_MAX + NET_UDP_MAX + NET_PING_MAX + NET_FDS_OTHER)
+#define NET_FDS_OTHER \
+	(256u + 2u * NET_INTERCEPT_MAX + NET_OWN_MAX) /* DNS has up to 160 */
+#define NET_FDS_MAX (NET_TCP_MAX + NET_UDP_MAX + NET_PING_MAX + NET_FDS_OTHER)
 
 /* The link. */
 #define NET_MTU_MIN    1280u

@@ -40,8 +40,8 @@
  *		it said. May be NULL: it is never asked whether the host is
  * @intercept:	Of a flow with JUDGE_INTERCEPT: take @fd, one end of a stream
  *		socket, on which you are the peer, and @up_fd, which is connected
- *		to whom the guest wanted (-1: it was not tried yet), and 0; or
- *		-errno. What the guest has sent is still to come on @fd; it is TLS
+ *		to whom the guest wanted (-1: it was not tried yet, or is an
+ *		address of own.h, where nobody is), and 0; or -errno. What the guest has sent is still to come on @fd; it is TLS
  *		unless @a->plain. May be NULL: such flows are denied
  * @dns:		A datagram of @len bytes for the gateway's port 53, to be
  *		answered by udp_to_guest(). May be NULL: nobody listens there
@@ -125,6 +125,7 @@ struct net {
 	struct list looks;    /* TCP that is being looked at, oldest first */
 	unsigned int n_look;
 	unsigned int n_large; /* flows with buffers as large as they get */
+	unsigned int n_own;   /* TCP whose other end nobody has yet */
 	bool peek_off;
 	uint8_t *scratch; /* NET_SCRATCH bytes, for what is being composed */
 	uint16_t ip4_id;

@@ -4,14 +4,24 @@
 #include "host/net/sock.h"
 #include "host/net/tcp.h"
 
+int tcp_own_take(struct tcp *c)
+{
+	if (c->own_fd >= 0)
+		c->f.net->n_own--;
+	return take_fd(&c->own_fd);
+}
+
 void tcp_close(struct tcp *c)
 {
+	auto_fd int own = -1;
+
 	if (c->f.dead)
 		return;
 	if (c->state != TCP_OPEN)
 		c->f.net->n_half--;
 	list_del(&c->half);
 	tcp_look_drop(c);
+	own = tcp_own_take(c);
 	flow_end(&c->f);
 }
 

@@ -50,6 +50,7 @@ enum tcp_state {
  * struct tcp - A connection
  * @half:	In the list of those that are not open
  * @is_tcp:	@f.fd is a TCP socket, not another stream
+ * @own_fd:	Its other end, until it is known who gets it; else -1
  * @rcv_nxt:	The guest's next byte
  * @rcv_edge:	Up to where it was told it may send
  * @rcv_most:	The largest window that it was told
@@ -101,6 +102,7 @@ struct tcp {
 	uint8_t guest_ws;
 	uint8_t our_ws;
 	bool is_tcp;
+	int own_fd;
 	struct tcp_look *look;
 	bool must_look;
 	bool ack_now;
@@ -153,6 +155,9 @@ static inline bool tcp_fin_acked(const struct tcp *c)
 
 /** tcp_input() - A segment of the guest's */
 void tcp_input(struct net *n, const struct packet *p);
+
+/** tcp_own_take() - The other end, which is the caller's. Return: -1: there is none */
+int tcp_own_take(struct tcp *c);
 
 /** tcp_close() - It is over; the host's socket ends as it is */
 void tcp_close(struct tcp *c);

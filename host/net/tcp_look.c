@@ -86,6 +86,20 @@ static int deny(struct tcp *c, const char *sni, const char *why)
 	return -EACCES;
 }
 
+/* To an address of the VM's own: the stream is there already. */
+static int give_own(struct tcp *c, const struct attempt *a,
+		    const struct verdict *v)
+{
+	struct net *n = c->f.net;
+	int r = n->cfg.intercept(n->cfg.arg, a, v, c->own_fd, -1);
+
+	if (r < 0)
+		return r;
+	(void)tcp_own_take(c);
+	c->f.ends_here = true;
+	return 0;
+}
+
 /* The socket goes to who intercepts, a stream to them comes in its place. */
 static int give_away(struct tcp *c, const struct attempt *a,
 		     const struct verdict *v)
@@ -93,6 +107,8 @@ static int give_away(struct tcp *c, const struct attempt *a,
 	struct net *n = c->f.net;
 	int sv[2], up = c->f.fd, r;
 
+	if (c->own_fd >= 0)
+		return give_own(c, a, v);
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0,
 		       sv) < 0)
 		return -errno;
@@ -145,6 +161,8 @@ static int judge(struct tcp *c, const char *sni, bool plain)
 	v = net_judge(c->f.net, &a);
 	if (v.how != JUDGE_ALLOW && v.how != JUDGE_INTERCEPT)
 		return -EACCES;
+	/* Nobody is there whom it could be allowed to. */
+	bug_on(v.how == JUDGE_ALLOW && c->own_fd >= 0);
 	r = v.how == JUDGE_INTERCEPT ? intercept(c, &a, &v) : 0;
 	if (r < 0)
 		return r;

@@ -6,6 +6,7 @@
 #include "host/net/ends.h"
 #include "host/net/icmp.h"
 #include "host/net/limits.h"
+#include "host/net/policy/own.h"
 #include "host/net/sock.h"
 #include "host/net/tcp.h"
 
@@ -55,6 +56,8 @@ static void refuse(struct flow *f)
 
 static void free_tcp(struct flow *f)
 {
+	if (tcp_of(f)->own_fd >= 0)
+		(void)close(tcp_of(f)->own_fd);
 	free(tcp_of(f)->look);
 	free(tcp_of(f));
 }
@@ -81,6 +84,7 @@ static struct tcp *new_tcp(struct net *n, const struct flow_key *key,
 	c->f.key = *key;
 	list_init(&c->half);
 	c->is_tcp = true;
+	c->own_fd = -1;
 	c->peek_at = UINT32_MAX;
 	c->mss = (uint16_t)MIN(MAX(s->mss, TCP_MSS_MIN), n->cfg.mtu - heads);
 	c->guest_ws = s->ws < 0 ? 0 : (uint8_t)s->ws;
@@ -182,6 +186,25 @@ static int stream_to_us(struct net *n, const struct flow_key *key,
 	return sv[0];
 }
 
+/*
+ * A stream to nobody yet: at an address of the VM's own there is a handler, and
+ * which one, if any, the first bytes say.
+ */
+static int stream_to_look(struct net *n, int *ret_other)
+{
+	int sv[2];
+
+	if (n->n_own >= NET_OWN_MAX) {
+		n->stats.refused++;
+		return -EMFILE;
+	}
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0,
+		       sv) < 0)
+		return -errno;
+	*ret_other = sv[1];
+	return sv[0];
+}
+
 static struct verdict judge(struct net *n, const struct flow_key *key)
 {
 	struct verdict v = { .how = JUDGE_DENY, .rule = -1 };
@@ -194,9 +217,10 @@ static struct verdict judge(struct net *n, const struct flow_key *key)
 	return v;
 }
 
-/* Return: 0, and @fd is the connection's; or -errno */
+/* Return: 0, and @fd is the connection's and *@other too; or -errno */
 static int start(struct net *n, const struct flow_key *key,
-		 const struct tcp_seg *s, const struct verdict *v, int fd)
+		 const struct tcp_seg *s, const struct verdict *v, int fd,
+		 int *other)
 {
 	struct tcp *c = new_tcp(n, key, s);
 	int r;
@@ -204,17 +228,22 @@ static int start(struct net *n, const struct flow_key *key,
 	if (!c)
 		return -ENOMEM;
 	c->must_look = v->how == JUDGE_LOOK;
-	c->is_tcp = v->how != JUDGE_INTERCEPT;
-	c->f.ends_here = !c->is_tcp;
+	c->is_tcp = v->how != JUDGE_INTERCEPT && *other < 0;
+	c->f.ends_here = v->how == JUDGE_INTERCEPT;
 	r = flow_judged(&c->f, v);
 	r = r < 0 ? r : flow_watch(&c->f, fd, TCP_WATCH | EPOLLOUT);
-	if (r < 0)
+	if (r < 0) {
 		tcp_close(c);
-	else if (c->is_tcp)
+		return r;
+	}
+	if (*other >= 0)
+		n->n_own++;
+	c->own_fd = take_fd(other);
+	if (c->is_tcp)
 		tcp_time(c);
 	else
 		tcp_connected(c);
-	return r;
+	return 0;
 }
 
 void tcp_open(struct net *n, const struct packet *p, const struct tcp_seg *s)
@@ -224,7 +253,7 @@ void tcp_open(struct net *n, const struct packet *p, const struct tcp_seg *s)
 				      .guest_port = s->sport,
 				      .proto = NET_TCP };
 	struct verdict v;
-	auto_fd int fd = -1;
+	auto_fd int fd = -1, other = -1;
 
 	/* It sends its SYN again. */
 	if (!ends_is_gateway(&key.peer) && !net_may_begin(n))
@@ -234,11 +263,15 @@ void tcp_open(struct net *n, const struct packet *p, const struct tcp_seg *s)
 		tcp_seg_refuse(n, p, s);
 		return;
 	}
-	fd = v.how == JUDGE_INTERCEPT ? stream_to_us(n, &key, &v)
-				      : net_connect(n, &key);
+	if (v.how == JUDGE_INTERCEPT)
+		fd = stream_to_us(n, &key, &v);
+	else if (own_index(&key.peer) >= 0)
+		fd = stream_to_look(n, &other);
+	else
+		fd = net_connect(n, &key);
 	if (fd < 0)
 		tell_failure(n, p, s, fd);
-	else if (start(n, &key, s, &v, fd) < 0)
+	else if (start(n, &key, s, &v, fd, &other) < 0)
 		tcp_seg_refuse(n, p, s);
 	else
 		(void)take_fd(&fd);

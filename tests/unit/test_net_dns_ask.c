@@ -326,10 +326,57 @@ START_TEST(a_question_has_no_pointer_and_one_opt)
 }
 END_TEST
 
+#define HANDLED                                                             \
+	"{\"rules\":[{\"allow\":\"a.org\"},{\"deny\":\"no.svc.internal\"}," \
+	"{\"intercept\":\"*.svc.internal\",\"handler\":\"/h\"},"            \
+	"{\"intercept\":\"a.org\",\"handler\":\"/h\"}]}"
+
+/* The address in the answer's only record, of the last bytes of a message. */
+static const uint8_t *answered(const struct dns_kit *w, size_t size)
+{
+	ck_assert_uint_eq(DNS_KIT_CODE(w), 0);
+	ck_assert_uint_eq(DNS_KIT_COUNT(w), 1);
+	ck_assert_ptr_null(w->out.denied);
+	ck_assert_uint_eq(dns_kit_at16(w, w->out.len - size - 2), size);
+	return w->buf + w->out.len - size;
+}
+
+START_TEST(a_handler_s_name_is_asked_of_nobody)
+{
+	struct dns_kit *w = dns_kit_new(HANDLED);
+	uint8_t first[4];
+
+	ck_assert_int_eq(dns_kit_ask(w, "x.SVC.internal", DNS_KIT_A),
+			 DNS_ANSWER);
+	memcpy(first, answered(w, 4), 4);
+	ck_assert_mem_eq(first, "\306\23\0\1", 4);
+	ck_assert(dns_kit_pinned(w, "x.svc.internal", "198.19.0.1"));
+	/* The same again, and of the other family; another name has another. */
+	(void)dns_kit_ask(w, "x.svc.internal", DNS_KIT_A);
+	ck_assert_mem_eq(answered(w, 4), first, 4);
+	(void)dns_kit_ask(w, "x.svc.internal", DNS_KIT_AAAA);
+	ck_assert_mem_eq(answered(w, 16),
+			 "\375\0\150\165\164\143\150\1\0\0\0\0\0\0\0\1", 16);
+	(void)dns_kit_ask(w, "y.svc.internal", DNS_KIT_A);
+	ck_assert_mem_eq(answered(w, 4), "\306\23\0\2", 4);
+	/* There is nothing else to be known of it. */
+	ck_assert_int_eq(dns_kit_ask(w, "x.svc.internal", 16), DNS_ANSWER);
+	ck_assert_uint_eq(DNS_KIT_CODE(w), 0);
+	ck_assert_uint_eq(DNS_KIT_COUNT(w), 0);
+	ck_assert_int_eq(dns_kit_ask(w, "no.svc.internal", DNS_KIT_A),
+			 DNS_ANSWER);
+	ck_assert_uint_eq(DNS_KIT_CODE(w), NXDOMAIN);
+	/* The first rule that could allow it decides. */
+	ck_assert_int_eq(dns_kit_ask(w, "a.org", DNS_KIT_A), DNS_ASK);
+	dns_kit_free(w);
+}
+END_TEST
+
 CHECK_MAIN("net_dns_ask", a_question_goes_out_anew,
 	   a_name_nobody_allows_does_not_exist,
 	   a_label_with_a_dot_in_it_is_no_name, who_knows_edns_is_told_why,
 	   types_that_would_lead_around_have_no_answer,
 	   nobody_asks_who_is_inside, what_is_inside_is_for_who_names_it,
 	   a_question_that_is_none_is_told_so,
-	   a_question_has_no_pointer_and_one_opt)
+	   a_question_has_no_pointer_and_one_opt,
+	   a_handler_s_name_is_asked_of_nobody)

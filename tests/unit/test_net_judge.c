@@ -55,6 +55,8 @@ static struct pins *some_pins(void)
 	pin(p, "own.example.org", "93.184.216.99");
 	pin(p, "shared.example.org", "104.16.0.1");
 	pin(p, "shared.evil.example", "104.16.0.1");
+	pin(p, "h.example.org", "198.19.0.1");
+	pin(p, "h.example.org", "fd00:6875:7463:6801::1");
 	return p;
 }
 
@@ -392,6 +394,45 @@ START_TEST(a_pin_that_ended_holds_for_what_is_under_way)
 }
 END_TEST
 
+#define HANDLED "{\"intercept\":\"*.example.org\",\"handler\":\"/h\"}"
+
+START_TEST(an_address_of_the_vm_s_own_is_a_handler_s)
+{
+	TRY(HANDLED,
+	    { NET_TCP, "198.19.0.1", 443, UNSEEN, NULL, JUDGE_LOOK, 0, NULL },
+	    { NET_TCP, "198.19.0.1", 443, TLS, "h.example.org", JUDGE_INTERCEPT,
+	      0, NULL },
+	    { NET_TCP, "fd00:6875:7463:6801::1", 80, PLAIN, NULL,
+	      JUDGE_INTERCEPT, 0, NULL },
+	    { NET_TCP, "198.19.0.1", 443, TLS, "api.example.org", JUDGE_DENY,
+	      -1, "did not give this address" },
+	    { NET_TCP, "198.19.0.1", 443, TLS, NULL, JUDGE_DENY, -1,
+	      "names no host" },
+	    { NET_TCP, "198.19.0.2", 443, UNSEEN, NULL, JUDGE_DENY, -1, NULL },
+	    { NET_TCP, "198.19.0.1", 22, UNSEEN, NULL, JUDGE_DENY, -1, NULL },
+	    { NET_UDP, "198.19.0.1", 443, UNSEEN, NULL, JUDGE_DENY, 0, "QUIC" },
+	    { NET_UDP, "198.19.0.1", 80, UNSEEN, NULL, JUDGE_DENY, -1, NULL },
+	    { NET_ICMP, "198.19.0.1", 0, UNSEEN, NULL, JUDGE_DENY, -1, NULL },
+	    /* What it had before the name was a handler's. */
+	    { NET_TCP, "93.184.216.34", 443, TLS, "api.example.org",
+	      JUDGE_INTERCEPT, 0, NULL });
+	/* No other rule opens it, whatever it says; one that denies counts. */
+	TRY("{\"allow\":\"198.18.0.0/15\"},{\"allow\":\"198.19.0.1\"},"
+	    "{\"allow\":\"fd00::/8\"},{\"allow\":\"*.example.org\",\"private\":"
+	    "true},{\"intercept\":\"*.example.org\"},{\"allow\":\"internet\"}",
+	    { NET_TCP, "198.19.0.1", 443, UNSEEN, NULL, JUDGE_DENY, -1,
+	      "VM's own" },
+	    { NET_TCP, "198.19.0.1", 443, TLS, "h.example.org", JUDGE_DENY, -1,
+	      NULL },
+	    { NET_TCP, "fd00:6875:7463:6801::1", 80, PLAIN, NULL, JUDGE_DENY,
+	      -1, NULL },
+	    { NET_UDP, "198.19.0.1", 53, UNSEEN, NULL, JUDGE_DENY, -1, NULL },
+	    { NET_TCP, "198.18.0.9", 443, UNSEEN, NULL, JUDGE_ALLOW, 0, NULL });
+	TRY("{\"deny\":\"198.18.0.0/15\"}," HANDLED,
+	    { NET_TCP, "198.19.0.1", 443, UNSEEN, NULL, JUDGE_DENY, 0, NULL });
+}
+END_TEST
+
 CHECK_MAIN("net_judge", nothing_is_allowed_by_itself,
 	   the_first_rule_that_matches_decides, the_internet_is_what_is_public,
 	   the_host_is_open_only_by_name_of_its_address,
@@ -402,4 +443,5 @@ CHECK_MAIN("net_judge", nothing_is_allowed_by_itself,
 	   a_name_leads_to_nothing_private_by_itself,
 	   a_denied_name_is_looked_for,
 	   nobody_looks_where_it_makes_no_difference,
-	   a_pin_that_ended_holds_for_what_is_under_way)
+	   a_pin_that_ended_holds_for_what_is_under_way,
+	   an_address_of_the_vm_s_own_is_a_handler_s)

@@ -6,6 +6,7 @@
 
 #include "host/net/policy/addr.h"
 #include "host/net/policy/name.h"
+#include "host/net/policy/own.h"
 #include "host/net/policy/pins.h"
 #include "tests/lib/check_main.h"
 
@@ -510,9 +511,42 @@ START_TEST(the_host_is_ranges_of_addresses)
 }
 END_TEST
 
+START_TEST(names_have_addresses_of_the_vm_s_own)
+{
+	struct pins *p = pins_new();
+	struct net_addr a, b, c, last;
+	char name[32];
+
+	ck_assert_int_eq(pins_own(p, "a.org", false, 1000, &a), 0);
+	ck_assert_int_eq(pins_own(p, "a.org", true, 1000, &b), 0);
+	ck_assert_int_eq(own_index(&a), own_index(&b));
+	ck_assert(addr_is_v4(&a) && !addr_is_v4(&b));
+	ck_assert(pins_has(p, "a.org", &a, 1000));
+	/* More than there is room for: each has its own, until it is forgotten. */
+	for (unsigned int i = 0; i < PINS_MAX + 50; i++) {
+		(void)snprintf(name, sizeof(name), "n%u.org", i);
+		ck_assert_int_eq(pins_own(p, name, i & 1, 2000 + i, &c), 0);
+		ck_assert_int_gt(own_index(&c), 0);
+		if (i)
+			ck_assert_int_ne(own_index(&c), own_index(&last));
+		ck_assert(pins_has(p, name, &c, 2000 + i));
+		last = c;
+	}
+	ck_assert(!pins_has(p, "a.org", &a, 3000));
+	a = addr("198.18.255.255");
+	ck_assert_int_eq(own_index(&a), -1);
+	a = addr("fd00:6875:7463:6801:0:1::");
+	ck_assert_int_eq(own_index(&a), -1);
+	a = own_addr(OWN_MAX - 1, false);
+	ck_assert_int_eq(own_index(&a), (int)OWN_MAX - 1);
+	pins_free(p);
+}
+END_TEST
+
 CHECK_MAIN("net_names", a_name_has_one_form, an_address_is_one_in_any_spelling,
 	   a_pattern_is_a_name_or_all_below_one, a_star_means_what_is_below,
 	   what_is_public_is_known, private_is_less_than_special,
 	   a_range_is_what_it_says, a_pin_ends,
 	   a_full_table_forgets_what_ends_first, the_host_s_addresses_are_known,
-	   the_host_is_ranges_of_addresses)
+	   the_host_is_ranges_of_addresses,
+	   names_have_addresses_of_the_vm_s_own)

@@ -97,6 +97,23 @@ START_TEST(a_policy_that_is_wrong_says_where)
 		{ "{\"rules\":[{\"allow\":\"a..b\"}]}", "'a..b' is no host" },
 		{ "{\"rules\":[{\"allow\":\"a.*\"}]}", "'a.*' has a star" },
 		{ "{\"rules\":[{\"allow\":\"a\\nb\"}]}", "'a\\nb' is no host" },
+		{ "{\"rules\":[{\"allow\":\"a.org\",\"handler\":\"/h\"}]}",
+		  "\"handler\" is for \"intercept\"" },
+		{ "{\"rules\":[{\"intercept\":\"a.org\",\"handler\":1}]}",
+		  "\"handler\" is no path" },
+		{ "{\"rules\":[{\"intercept\":\"a.org\",\"handler\":\"\"}]}",
+		  "\"handler\" is no path" },
+		{ "{\"rules\":[{\"intercept\":\"a.org\",\"handler\":\"h\"}]}",
+		  "begins with '/'" },
+		{ "{\"rules\":[{\"intercept\":\"a.org\",\"handler\":"
+		  "\"/h\\u0000x\"}]}",
+		  "no JSON" },
+		{ "{\"rules\":[{\"intercept\":\"a.org\",\"handler\":\"/h\","
+		  "\"private\":true}]}",
+		  "a handler has none" },
+		{ "{\"rules\":[{\"intercept\":\"internet\",\"handler\":"
+		  "\"/h\"}]}",
+		  "only a host name" },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(t); i++) {
@@ -187,6 +204,37 @@ START_TEST(a_policy_has_limits)
 }
 END_TEST
 
+START_TEST(a_handler_s_path_fits_into_an_address)
+{
+	char path[POLICY_HANDLER_MAX + 2] = "/", json[300];
+	struct policy *p = NULL;
+	struct err e = { 0 };
+
+	memset(path + 1, 'x', POLICY_HANDLER_MAX - 1);
+	(void)snprintf(json, sizeof(json),
+		       "{\"rules\":[{\"deny\":\"b.org\"},{\"intercept\":\"*\","
+		       "\"handler\":\"%s\"}]}",
+		       path);
+	ck_assert_msg(net_kit_parse(json, &p, &e) == 0, "%s", e.msg);
+	ck_assert_str_eq(policy_handler(p, 1), path);
+	ck_assert_ptr_null(policy_handler(p, 0));
+	ck_assert_ptr_null(policy_handler(p, -1));
+	ck_assert(policy_intercepts(p));
+	ck_assert(!policy_has_upstream(p));
+	policy_unref(p);
+	path[POLICY_HANDLER_MAX] = 'x';
+	(void)snprintf(json, sizeof(json),
+		       "{\"rules\":[{\"intercept\":\"*\",\"handler\":\"%s\"}]}",
+		       path);
+	ck_assert_int_eq(net_kit_parse(json, &p, &e), -EINVAL);
+	ck_assert_msg(strstr(e.msg, "108 bytes"), "%s", e.msg);
+	p = net_kit_policy("{\"intercept\":\"a.org\"},{\"intercept\":\"b.org\","
+			   "\"handler\":\"/h\"}");
+	ck_assert(policy_has_upstream(p));
+	policy_unref(p);
+}
+END_TEST
+
 START_TEST(a_rule_is_told_to_people)
 {
 	static const char *const says[] = {
@@ -197,6 +245,7 @@ START_TEST(a_rule_is_told_to_people)
 		"allow 2001:db8::/32 icmp",
 		"allow 192.0.2.1",
 		"allow db.example.org private",
+		"intercept h.org tcp 80,443 by /run/h.sock",
 	};
 	struct policy *p = net_kit_policy(
 		"{\"allow\":\"api.example.org\",\"ports\":[\"443\","
@@ -204,7 +253,8 @@ START_TEST(a_rule_is_told_to_people)
 		"{\"allow\":\"internet\"},{\"allow\":\"*.Example.org.\","
 		"\"ports\":[53]},{\"allow\":\"2001:db8::/32\",\"proto\":"
 		"\"icmp\"},{\"allow\":\"192.0.2.1\"},{\"allow\":"
-		"\"db.example.org\",\"private\":true}");
+		"\"db.example.org\",\"private\":true},{\"intercept\":"
+		"\"h.org\",\"handler\":\"/run/h.sock\"}");
 	struct policy *again = policy_ref(p);
 	char text[100], tiny[4];
 
@@ -298,6 +348,13 @@ START_TEST(a_name_that_is_rebound_gets_no_answer)
 		  "private" },
 		{ "{\"allow\":\"a.org\"}", "93.184.216.99", false,
 		  "this host" },
+		{ "{\"allow\":\"a.org\"}", "198.19.0.1", false, "VM's own" },
+		{ "{\"intercept\":\"a.org\",\"handler\":\"/h\"}", "198.19.0.1",
+		  false, "VM's own" },
+		{ "{\"allow\":\"198.18.0.0/15\"}", "198.19.0.1", false,
+		  "VM's own" },
+		{ "{\"allow\":\"a.org\",\"private\":true}",
+		  "fd00:6875:7463:6801::7", false, "VM's own" },
 		{ "{\"allow\":\"internet\"}", "8.8.8.8", true, NULL },
 		{ "{\"allow\":\"internet\"}", "192.168.0.1", false, "private" },
 		{ "{\"allow\":\"internet\"}", "93.184.216.99", false,
@@ -390,6 +447,7 @@ END_TEST
 
 CHECK_MAIN("net_policy", a_policy_that_is_wrong_says_where,
 	   a_sentence_has_no_credential, a_policy_has_limits,
-	   a_rule_is_told_to_people, only_what_can_be_allowed_is_resolved,
+	   a_handler_s_path_fits_into_an_address, a_rule_is_told_to_people,
+	   only_what_can_be_allowed_is_resolved,
 	   a_name_on_the_way_must_not_be_denied,
 	   a_name_that_is_rebound_gets_no_answer, rules_are_counted)

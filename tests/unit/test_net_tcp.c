@@ -12,6 +12,7 @@
 
 #include "common/io.h"
 #include "host/net/limits.h"
+#include "host/net/policy/own.h"
 #include "host/net/tcp.h"
 #include "tests/lib/check_main.h"
 #include "tests/lib/link_kit.h"
@@ -1197,6 +1198,80 @@ START_TEST(what_is_intercepted_gets_what_was_held)
 }
 END_TEST
 
+/* An address of the VM's own: nobody is connected to, and none is told before. */
+static void open_own(void)
+{
+	lk_init(&k);
+	k.how = JUDGE_LOOK;
+	t = (struct lk_tcp){ .peer = own_addr(1, false),
+			     .port = 40000,
+			     .peer_port = 80,
+			     .seq = 1000,
+			     .window = 65535 };
+	lk_segment(&k, &t, TCP_SYN, NULL, 0);
+	t.ack = be32_get(lk_answer(&k, &t, NULL, NULL)->seq) + 1;
+	t.seq++;
+	lk_segment(&k, &t, TCP_ACK, NULL, 0);
+	ck_assert_int_eq(k.stream, -1);
+	ck_assert_uint_eq(k.net.n_own, 1);
+}
+
+START_TEST(an_address_of_its_own_is_a_stream_to_who_intercepts)
+{
+	open_own();
+	k.how = JUDGE_INTERCEPT;
+	say("GET / HTTP/1.1");
+	ck_assert_uint_eq(k.net.n_own, 0);
+	ck_assert(k.attempt.plain);
+	heard("GET / HTTP/1.1");
+	acked();
+	ck_assert(conn()->f.ends_here);
+	say("more");
+	heard("more");
+	lk_done(&k);
+	/* Denied after all, and one that ends with nothing said. */
+	open_own();
+	k.how = JUDGE_DENY;
+	say("GET / HTTP/1.1");
+	ck_assert_ptr_null(conn());
+	ck_assert_uint_eq(k.net.n_own, 0);
+	lk_done(&k);
+	open_own();
+	lk_done(&k);
+}
+END_TEST
+
+START_TEST(addresses_of_its_own_are_few_at_once)
+{
+	static uint8_t frame[LK_FRAME_MAX];
+	struct lk_tcp other;
+
+	open_own();
+	other = t;
+	for (unsigned int i = 1; i < NET_OWN_MAX; i++) {
+		const struct tcp_hdr *h;
+
+		other.port = (uint16_t)(40000 + i);
+		other.seq = 1000;
+		lk_segment(&k, &other, TCP_SYN, NULL, 0);
+		h = lk_answer(&k, &other, NULL, NULL);
+		ck_assert_ptr_nonnull(h);
+		ck_assert_uint_eq(h->flags, TCP_SYN | TCP_ACK);
+		other.ack = be32_get(h->seq) + 1;
+		other.seq++;
+		lk_segment(&k, &other, TCP_ACK, NULL, 0);
+	}
+	ck_assert_uint_eq(k.net.n_own, NET_OWN_MAX);
+	other.port++;
+	lk_segment(&k, &other, TCP_SYN, NULL, 0);
+	ck_assert_uint_gt(lk_recv(&k, frame), 0);
+	ck_assert_uint_eq(frame[14 + 9], IP_ICMP);
+	ck_assert_uint_eq(k.net.n_own, NET_OWN_MAX);
+	ck_assert_uint_eq(k.net.stats.refused, 1);
+	lk_done(&k);
+}
+END_TEST
+
 START_TEST(a_server_that_has_spoken_is_not_intercepted)
 {
 	open_looked_at();
@@ -1266,6 +1341,8 @@ CHECK_MAIN(
 	what_is_being_looked_at_goes_on, what_is_intercepted_gets_what_was_held,
 	a_server_that_has_spoken_is_not_intercepted,
 	a_server_that_was_heard_has_spoken,
+	an_address_of_its_own_is_a_stream_to_who_intercepts,
+	addresses_of_its_own_are_few_at_once,
 	a_new_policy_ends_what_is_intercepted,
 	a_window_that_stays_shut_is_no_failure,
 	a_guest_that_is_paused_keeps_its_connections,

@@ -20,6 +20,9 @@
  * musl ignores it and waits five seconds, and glibc asks everybody twice and then
  * says "temporary failure", on which programs try again.
  *
+ * A name that a handler answers for is asked of nobody: it has an address of the
+ * VM's own (own.h), and there is nothing else to be known of it.
+ *
  * HTTPS and SVCB (RFC 9460) have no answer: they carry keys for ECH, and hints
  * that are addresses without a name.
  */

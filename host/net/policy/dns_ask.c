@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "host/net/policy/dnsmsg.h"
+#include "host/net/policy/own.h"
 
 #define ROOM_MIN          512u /* RFC 1035, 4.2.1: who says nothing takes this much */
 #define EXTRAS            4u /* additional records of a question: OPT, and TSIG */
@@ -228,6 +229,25 @@ enum dns_act dns_fail(const struct dns_query *q, struct dns_out *out)
 
 /* ---- What becomes of a question ---- */
 
+/* Whose rule has a handler: no resolver is to hear of it. */
+static enum dns_act answer_own(const struct dns_env *env, struct dns_query *q,
+			       struct dns_out *out)
+{
+	bool v6 = q->type == DNS_AAAA;
+	struct net_addr a;
+	struct wr wr;
+
+	if (q->type != DNS_A && !v6)
+		return answer(q, out, DNS_NOERROR, 0);
+	if (pins_own(env->pins, q->name, v6, env->now_ms, &a) < 0)
+		return dns_fail(q, out);
+	wr = dnsmsg_begin(q, out, DNS_NOERROR);
+	dnsmsg_put_rr_head(&wr, q->type, OWN_TTL_S);
+	dnsmsg_put_u16(&wr, v6 ? 16 : 4);
+	wr_bytes(&wr, v6 ? a.b : a.b + 12, v6 ? 16 : 4);
+	return dnsmsg_end(q, out, &wr, 1, 0);
+}
+
 static enum dns_act judge(const struct dns_env *env,
 			  const struct dnsmsg_name *name, struct dns_query *q,
 			  struct dns_out *out)
@@ -240,6 +260,8 @@ static enum dns_act judge(const struct dns_env *env,
 		return denied(q, out,
 			      out->rule < 0 ? "no rule allows the name"
 					    : "a rule denies the name");
+	if (policy_handler(env->policy, out->rule))
+		return answer_own(env, q, out);
 	if (is_inside(q->name))
 		return denied(q, out, "the address is not public");
 	named = policy_names(env->policy, q->name);

@@ -9,8 +9,6 @@
 #define EDE_FILTERED   17u
 #define EDE_PROHIBITED 18u
 
-#define AT_NAME 0xc00cu /* a pointer to the question's name */
-
 /* An answer that is being read, and the guest's that is being written. */
 struct reply {
 	const struct dns_env *env;
@@ -103,10 +101,7 @@ static int follow(struct reply *re, struct dnsmsg_name *name)
 static void put_rr_head(const struct reply *re, struct wr *wr,
 			const struct dnsmsg_rr *rr)
 {
-	dnsmsg_put_u16(wr, AT_NAME);
-	dnsmsg_put_u16(wr, rr->type);
-	dnsmsg_put_u16(wr, DNS_CLASS_IN);
-	dnsmsg_put_u32(wr, MIN(re->ttl_s, ttl_of(rr)));
+	dnsmsg_put_rr_head(wr, rr->type, MIN(re->ttl_s, ttl_of(rr)));
 }
 
 /* Return: 1; 0: the guest must not know; -EBADMSG, -ENOMEM. */

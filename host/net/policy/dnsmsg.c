@@ -53,6 +53,16 @@ void dnsmsg_put_head(struct wr *wr, const struct dnsmsg_head *h)
 	dnsmsg_put_u16(wr, h->n_additional);
 }
 
+#define AT_NAME 0xc00cu /* a pointer to the question's name */
+
+void dnsmsg_put_rr_head(struct wr *wr, unsigned int type, uint32_t ttl_s)
+{
+	dnsmsg_put_u16(wr, AT_NAME);
+	dnsmsg_put_u16(wr, type);
+	dnsmsg_put_u16(wr, DNS_CLASS_IN);
+	dnsmsg_put_u32(wr, ttl_s);
+}
+
 /* ---- Names ---- */
 
 static int add_label(struct dnsmsg_name *n, const uint8_t *label, size_t len)

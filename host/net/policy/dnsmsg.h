@@ -125,6 +125,9 @@ MUST_CHECK int dnsmsg_text(const struct dnsmsg_name *n, char ret[NAME_CAP]);
 MUST_CHECK int dnsmsg_rr(const uint8_t *msg, size_t len, size_t *at,
 			 struct dnsmsg_rr *ret);
 
+/** dnsmsg_put_rr_head() - Begin a record of the question's name, up to its data */
+void dnsmsg_put_rr_head(struct wr *wr, unsigned int type, uint32_t ttl_s);
+
 /**
  * dnsmsg_begin() - Begin the guest's answer: head and question
  * @flags:	DNS_TC and a code

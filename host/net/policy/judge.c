@@ -10,6 +10,7 @@
  */
 #include <string.h>
 
+#include "host/net/policy/own.h"
 #include "host/net/policy/pins.h"
 #include "host/net/policy/rule.h"
 
@@ -150,8 +151,11 @@ static enum match match(struct judging *j, const struct rule *r)
 
 		j->near = what ? what : "it is an address of this host";
 	}
-	if (r->kind == RULE_RANGE && r->act == RULE_ALLOW &&
-	    addr_range_has(&r->range, &a->dst))
+	if (own_index(&a->dst) >= 0)
+		j->near = "it is an address of the VM's own, which leads to "
+			  "a handler by its name alone";
+	else if (r->kind == RULE_RANGE && r->act == RULE_ALLOW &&
+		 addr_range_has(&r->range, &a->dst))
 		j->near = "a range means no address of this host and no "
 			  "metadata service";
 	return MATCH_NO;

@@ -11,6 +11,7 @@
 #include <sys/random.h>
 
 #include "host/net/policy/name.h"
+#include "host/net/policy/own.h"
 #include "host/net/policy/pins.h"
 
 #define BUCKETS 1024u
@@ -27,10 +28,12 @@ struct pins {
 	uint64_t seed;
 	uint16_t bucket[BUCKETS];
 	struct pin pin[PINS_MAX];
-	size_t n_used; /* slots that were ever used */
+	size_t n_used;         /* slots that were ever used */
+	unsigned int own_next; /* index that is looked at next */
 	struct locals local;
 };
 
+_Static_assert(2 * PINS_MAX < OWN_MAX, "an index is always free");
 _Static_assert(PINS_MAX < NONE, "an index fits, and so does no index");
 
 struct pins *pins_new(void)
@@ -181,6 +184,47 @@ int pins_add(struct pins *p, const char *name, const struct net_addr *a,
 	};
 	*first = i;
 	return 0;
+}
+
+/* ---- Addresses of the VM's own ---- */
+
+static bool is_taken(const struct pins *p, unsigned int own, bool v6)
+{
+	const struct net_addr a = own_addr(own, v6);
+	uint16_t i = p->bucket[bucket_of(p, &a)];
+
+	while (i != NONE && !addr_eq(&p->pin[i].addr, &a))
+		i = p->pin[i].next;
+	return i != NONE;
+}
+
+/* The one that the name has already, of either family, or one that is free. */
+static unsigned int own_of(struct pins *p, const char *name)
+{
+	for (size_t i = 0; i < p->n_used; i++) {
+		const struct pin *pin = &p->pin[i];
+		int own = pin->name ? own_index(&pin->addr) : -1;
+
+		if (own >= 0 && strcmp(pin->name, name) == 0)
+			return (unsigned int)own;
+	}
+	/* (0 is left out: programs take the first of a network for no host.) */
+	do
+		p->own_next = p->own_next + 1 < OWN_MAX ? p->own_next + 1 : 1;
+	while (is_taken(p, p->own_next, false) ||
+	       is_taken(p, p->own_next, true));
+	return p->own_next;
+}
+
+int pins_own(struct pins *p, const char *name, bool v6, uint64_t now_ms,
+	     struct net_addr *ret)
+{
+	const struct net_addr a = own_addr(own_of(p, name), v6);
+	int r = pins_add(p, name, &a, PINS_TTL_MAX_S, now_ms);
+
+	if (r == 0)
+		*ret = a;
+	return r;
 }
 
 bool pins_has(const struct pins *p, const char *name, const struct net_addr *a,

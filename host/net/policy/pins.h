@@ -68,6 +68,16 @@ bool pins_has(const struct pins *p, const char *name, const struct net_addr *a,
 	      uint64_t now_ms);
 
 /**
+ * pins_own() - An address of the VM's own for a name, and a pin on it
+ * @name:	Normal; it has the same index each time, as long as a pin is there
+ * @ret:	Of the family that is asked for (own.h)
+ *
+ * Return: 0; -ENOMEM: the guest must not be told
+ */
+MUST_CHECK int pins_own(struct pins *p, const char *name, bool v6,
+			uint64_t now_ms, struct net_addr *ret);
+
+/**
  * pins_next() - Go through the names of an address
  * @at:		0 at first; moved on
  *

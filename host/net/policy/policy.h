@@ -30,6 +30,9 @@
 #define POLICY_RULES_MAX 1024u
 #define POLICY_PORTS_MAX 64u /* ranges of a rule */
 
+/* Bytes of a handler's path: what a Unix socket's address has room for. */
+#define POLICY_HANDLER_MAX 107u
+
 enum net_proto {
 	NET_TCP,
 	NET_UDP,
@@ -86,6 +89,17 @@ size_t policy_n_rules(const struct policy *p);
 
 /** policy_intercepts() - Whether any rule does, so that a CA is needed */
 bool policy_intercepts(const struct policy *p);
+
+/** policy_has_upstream() - Whether one of those goes to servers, not a handler */
+bool policy_has_upstream(const struct policy *p);
+
+/**
+ * policy_handler() - Who answers in the place of a server
+ * @rule:	Of a verdict or of policy_may_resolve(); -1: none
+ *
+ * Return: path of a Unix socket, as long as @p; NULL: nobody
+ */
+const char *policy_handler(const struct policy *p, int rule);
 
 /**
  * policy_rule_text() - A rule for people: "allow api.example.org tcp 443"
@@ -192,7 +206,8 @@ bool policy_denies_name(const struct policy *p, const char *name,
  * @ret_why:	NULL, or why not: constant
  *
  * False for what is no public address, unless a rule names the address, or names
- * @name and says "private". This is what ends DNS rebinding.
+ * @name and says "private", and always for those of own.h. This is what ends DNS
+ * rebinding.
  */
 bool policy_may_answer(const struct policy *p, const struct pins *pins,
 		       const char *name, const struct net_addr *a,

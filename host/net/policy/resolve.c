@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "host/net/policy/own.h"
 #include "host/net/policy/pins.h"
 #include "host/net/policy/rule.h"
 
@@ -76,11 +77,17 @@ bool policy_may_answer(const struct policy *p, const struct pins *pins,
 		       const char **ret_why)
 {
 	const char *why = addr_special(a);
+	size_t n = p->n;
 
+	/* Whoever answers with one of them means another name's handler. */
+	if (own_index(a) >= 0) {
+		why = "it is an address of the VM's own";
+		n = 0;
+	}
 	if (!why)
 		why = pins_is_local(pins, a) ? "it is an address of this host"
 					     : "no rule allows its address";
-	for (size_t i = 0; i < p->n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		const struct rule *r = &p->rule[i];
 
 		if (!means(r, pins, name, a))

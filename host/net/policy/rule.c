@@ -2,6 +2,7 @@
 /* host/net/policy/rule.c - what a rule means, see rule.h */
 #include <stdio.h>
 
+#include "host/net/policy/own.h"
 #include "host/net/policy/pins.h"
 #include "host/net/policy/rule.h"
 
@@ -9,6 +10,7 @@ void rule_done(struct rule *r)
 {
 	free(r->name);
 	free(r->ports);
+	free(r->handler);
 	injects_done(&r->injects);
 	*r = (struct rule){ 0 };
 }
@@ -31,6 +33,8 @@ bool rule_is_total(const struct rule *r)
 bool rule_name_leads(const struct rule *r, const struct pins *pins,
 		     const struct net_addr *a)
 {
+	if (own_index(a) >= 0)
+		return r->handler;
 	if (pins_is_local(pins, a))
 		return false;
 	return !addr_special(a) || (r->private && addr_is_private(a));
@@ -39,11 +43,13 @@ bool rule_name_leads(const struct rule *r, const struct pins *pins,
 /*
  * Whose range is 10.0.0.0/8 means a network, and not what listens on the host
  * because it has an address there, nor what gives the host's credentials away:
- * these are allowed by their address alone.
+ * these are allowed by their address alone. Those of own.h are of no network.
  */
 static bool is_beyond(const struct rule *r, const struct pins *pins,
 		      const struct net_addr *a)
 {
+	if (r->act != RULE_DENY && own_index(a) >= 0)
+		return true;
 	return r->act != RULE_DENY && r->range.bits < 128 &&
 	       (pins_is_local(pins, a) || addr_is_metadata(a));
 }
@@ -80,6 +86,19 @@ bool policy_intercepts(const struct policy *p)
 		if (p->rule[i].act == RULE_INTERCEPT)
 			return true;
 	return false;
+}
+
+bool policy_has_upstream(const struct policy *p)
+{
+	for (size_t i = 0; i < p->n; i++)
+		if (p->rule[i].act == RULE_INTERCEPT && !p->rule[i].handler)
+			return true;
+	return false;
+}
+
+const char *policy_handler(const struct policy *p, int rule)
+{
+	return rule < 0 ? NULL : p->rule[rule].handler;
 }
 
 /* ---- For people ---- */
@@ -141,5 +160,7 @@ char *policy_rule_text(const struct policy *p, size_t i, char *buf, size_t cap)
 	put_ports(buf, cap, &at, r);
 	if (r->private)
 		put(buf, cap, &at, " ", "private");
+	if (r->handler)
+		put(buf, cap, &at, " by ", r->handler);
 	return buf;
 }

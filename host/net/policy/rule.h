@@ -36,6 +36,7 @@ struct rule_ports {
  * @protos:	Bits, 1 << enum net_proto
  * @private:	RULE_NAME: also where it leads to a private address
  * @injects:	RULE_INTERCEPT
+ * @handler:	RULE_INTERCEPT: path of a Unix socket; NULL: none
  */
 struct rule {
 	enum rule_act act;
@@ -47,6 +48,7 @@ struct rule {
 	unsigned int protos;
 	bool private;
 	struct injects injects;
+	char *handler;
 };
 
 struct policy {

@@ -17,7 +17,8 @@ static const char *const keys[] = { [RULE_ALLOW] = "allow",
 				    "ports",
 				    "proto",
 				    "private",
-				    "inject" };
+				    "inject",
+				    "handler" };
 
 static const char *quote(char q[QUOTE_MAX], const char *s)
 {
@@ -44,7 +45,7 @@ static int read_keys(json_t *j, unsigned int *ret_act, struct err *e)
 			return err_set(e, -EINVAL,
 				       "there is no key '%s'; there are "
 				       "allow, deny, intercept, ports, proto, "
-				       "private, inject",
+				       "private, inject, handler",
 				       quote(q, key));
 		if (k >= RULE_ACTS)
 			continue;
@@ -269,6 +270,35 @@ static int web_ports(struct rule *r, struct err *e)
 	return 0;
 }
 
+/*
+ * It is opened later, by others, who are in another folder than whoever wrote the
+ * rule: so it says all of where it is.
+ */
+static int read_handler(const json_t *v, struct rule *r, struct err *e)
+{
+	const char *s = json_string_value(v);
+
+	if (!v)
+		return 0;
+	if (r->act != RULE_INTERCEPT)
+		return err_set(e, -EINVAL, "\"handler\" is for \"intercept\"");
+	if (!s || *s != '/')
+		return err_set(e, -EINVAL,
+			       "\"handler\" is no path of a Unix socket that "
+			       "begins with '/'");
+	if (strlen(s) > POLICY_HANDLER_MAX)
+		return err_set(e, -EINVAL,
+			       "\"handler\" has %zu bytes; the path of a Unix "
+			       "socket can have %u",
+			       strlen(s), POLICY_HANDLER_MAX);
+	if (r->private)
+		return err_set(e, -EINVAL,
+			       "\"private\" is about addresses of servers, and "
+			       "a handler has none");
+	r->handler = strdup(s);
+	return r->handler ? 0 : err_set(e, -ENOMEM, "no memory for it");
+}
+
 static int read_intercept(json_t *j, struct rule *r, struct err *e)
 {
 	const json_t *injects = json_object_get(j, "inject");
@@ -304,5 +334,7 @@ int rule_parse(json_t *j, struct rule *ret, struct err *e)
 		r = read_private(json_object_get(j, "private"), ret, e);
 	if (r == 0)
 		r = read_intercept(j, ret, e);
+	if (r == 0)
+		r = read_handler(json_object_get(j, "handler"), ret, e);
 	return r < 0 ? r : check_quic(ret, e);
 }
