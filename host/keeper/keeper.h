@@ -90,6 +90,7 @@ enum net_asker {
  *		it has begun
  * @resolv:	Of the host
  * @stale:	It has not been told of the host's resolvers of now
+ * @handlers:	Paths that hutch-net may be connected to, a list; or NULL
  * @policy:	For the record, once it has answered "ok"; or NULL
  * @err:	What the program says, and @words the end of it
  * @pid:	Of the program; 0: there is none
@@ -115,6 +116,7 @@ struct keeper_net {
 	struct resolv resolv;
 	bool stale;
 	struct loop_timer late;
+	struct json_t *handlers;
 	char *policy;
 };
 
@@ -350,6 +352,19 @@ void netresolv_start(struct keeper *k);
 
 /** netresolv_tell() - If there is something to tell, and it can be told now */
 void netresolv_tell(struct keeper *k);
+
+/* ---- handler.c ---- */
+
+/** handler_allow() - This policy is in force, of whose handlers; NULL: none */
+void handler_allow(struct keeper_net *n, const char *policy);
+
+/**
+ * handler_connect() - hutch-net asks for a connection to a handler
+ * @id:		Of its question: it is in the answer
+ *
+ * Context: the loop, which does not wait for it.
+ */
+void handler_connect(struct keeper *k, const char *path, long long id);
 
 /* ---- guest.c ---- */
 

@@ -3,8 +3,9 @@
  * host/keeper/netctl.c - talk with hutch-net: policies in, events out
  *
  * A message is a JSON document. One with an "event" comes when something has
- * happened; any other is the answer to what was asked last. A policy that goes
- * through here may hold secrets: nothing of it is kept or logged.
+ * happened, one with "connect" when a handler is to be connected to; any other is
+ * the answer to what was asked last. A policy that goes through here may hold
+ * secrets: nothing of it is kept or logged.
  */
 #include <errno.h>
 #include <jansson.h>
@@ -131,9 +132,13 @@ static void serve_answer(struct keeper *k, const json_t *j, const char *text)
 		serve_net(k, -EINVAL, sentence);
 		return;
 	}
-	if (!json_is_true(json_object_get(j, "ok")))
+	if (!json_is_true(json_object_get(j, "ok"))) {
 		serve_net(k, -EBADMSG, "hutch-net answers nonsense");
-	else if (policy && keep_policy(k, policy) < 0)
+		return;
+	}
+	if (policy)
+		handler_allow(&k->net, policy);
+	if (policy && keep_policy(k, policy) < 0)
 		serve_net(k, -EIO,
 			  "the policy is in force, but could not be put on "
 			  "record: the next start would have the old one");
@@ -218,6 +223,8 @@ static bool take_one(struct keeper *k)
 		/* It reads hostile bytes all day: of the VM it tells nothing. */
 		if (strncmp(str(j, "event"), "net-", 4) == 0)
 			tell(k, j);
+	} else if (json_is_string(json_object_get(j, "connect"))) {
+		handler_connect(k, str(j, "connect"), num(j, "id"));
 	} else if (!k->net.begun) {
 		take_first(k, j);
 	} else {
@@ -274,6 +281,10 @@ int netctl_start(struct keeper *k, struct err *e)
 	if (len < 0)
 		return err_set(e, (int)len, "network: hutch-net: %s",
 			       strerror((int)-len));
+	len = io_set_nonblock(k->net.control, 1);
+	if (len < 0)
+		return (int)len;
+	handler_allow(&k->net, k->rec->net_policy);
 	netresolv_start(k);
 	return loop_add(&k->loop, &k->net.control_io, k->net.control, EPOLLIN,
 			on_control);
@@ -326,6 +337,7 @@ void netctl_end(struct keeper *k)
 	n->control = -1;
 	resolv_close(&n->resolv);
 	drop_policy(n);
+	handler_allow(n, NULL);
 	if (has_asked(n, NET_ASKER_CLIENT))
 		serve_net(k, -EPIPE, "the network has ended");
 	n->n_asked = 0;

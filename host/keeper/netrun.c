@@ -154,12 +154,14 @@ static int start_passt(struct keeper *k, const struct ends *ends)
 	return run(argv, ends, &k->net.pid);
 }
 
+/* The name is for handlers, and for who looks at the list of processes. */
 static int start_hutch_net(struct keeper *k, const struct ends *ends)
 {
-	char path[PATH_MAX];
-	char *argv[] = { path, NULL };
+	char path[PATH_MAX], name[HUTCH_NAME_MAX + 1];
+	char *argv[] = { path, name, NULL };
 
 	(void)snprintf(path, sizeof(path), "%s", k->path[LAUNCH_PATH_NET]);
+	(void)snprintf(name, sizeof(name), "%s", k->rec->name);
 	return run(argv, ends, &k->net.pid);
 }
 

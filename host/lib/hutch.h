@@ -355,7 +355,11 @@ struct hutch_image;
  *		"${env:NAME}" stands for a variable of the caller's environment,
  *		which no file and no command line ever holds.  A header that
  *		carries a credential by its name (Authorization, X-Api-Key)
- *		must have one
+ *		must have one.  A rule {"intercept": HOST, "handler": PATH} has
+ *		HTTP requests to HOST answered by whoever listens at the Unix
+ *		socket PATH, absolute, of 107 bytes at most, and runs as the
+ *		caller's user: the caller itself, for one.  It is connected to
+ *		when there is a request, and need not listen before
  *
  * @forwards:	At most HUTCH_FORWARDS_MAX, none twice; NULL: none.  Ends in NULL
  * @image_dax:	Which files of the image are mapped

@@ -172,6 +172,22 @@ char *netpolicy_resolvers_now(void)
 	return j ? json_dumps(j, JSON_COMPACT) : NULL;
 }
 
+json_t *netpolicy_handlers(const char *policy)
+{
+	auto_json json_t *p = policy ? json_loads(policy, 0, NULL) : NULL;
+	json_t *list = json_array(), *rule, *path;
+	size_t i;
+
+	json_array_foreach(json_object_get(p, "rules"), i, rule)
+	{
+		path = json_object_get(rule, "handler");
+		/* Out of memory: to that one nobody is connected. */
+		if (json_is_string(path))
+			(void)json_array_append(list, path);
+	}
+	return list;
+}
+
 void netpolicy_free(char *message)
 {
 	if (message)

@@ -51,6 +51,17 @@ MUST_CHECK int netpolicy_change(const char *policy, int all, char **ret,
  */
 char *netpolicy_resolvers_now(void);
 
+/**
+ * netpolicy_handlers() - Paths of the handlers that its rules have
+ * @policy:	JSON as in the record; NULL: none
+ *
+ * hutch-net has read it too, and takes no other: here what is no path of a handler
+ * is passed over.
+ *
+ * Return: a list of strings, for json_decref(); NULL: no memory
+ */
+struct json_t *netpolicy_handlers(const char *policy);
+
 /** netpolicy_free() - Overwrites it first. NULL is fine */
 void netpolicy_free(char *message);
 

@@ -2,6 +2,7 @@
 /* host/net/config.c - see config.h */
 #include <errno.h>
 #include <jansson.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "host/net/config.h"
@@ -119,11 +120,29 @@ int config_first(const char *text, size_t len, struct config *ret,
 	return 0;
 }
 
+static int read_connected(json_t *doc, struct config_connected *ret,
+			  struct err *e)
+{
+	json_t *error = json_object_get(doc, "error");
+	json_int_t id = json_integer_value(json_object_get(doc, "connected"));
+	const char *word = error ? json_string_value(error) : "";
+
+	if (id < 1 || !word || (error && !*word) ||
+	    json_object_size(doc) != (error ? 2 : 1))
+		return err_set(e, -EINVAL,
+			       "'connected' is a number, and an 'error' the "
+			       "only other thing there can be");
+	*ret = (struct config_connected){ .id = (uint64_t)id };
+	(void)snprintf(ret->error, sizeof(ret->error), "%s", word);
+	return 0;
+}
+
 int config_request(const char *text, size_t len, struct config_request *ret,
 		   struct err *e)
 {
-	static const char *const keys[] = { "policy", "apply", "resolvers",
-					    "show", NULL };
+	static const char *const keys[] = { "policy", "apply",     "resolvers",
+					    "show",   "connected", "error",
+					    NULL };
 	auto_json json_t *doc = load(text, len, keys, e);
 	struct config_request q = { 0 };
 	const char *apply;
@@ -140,6 +159,14 @@ int config_request(const char *text, size_t len, struct config_request *ret,
 		*ret = q;
 		return 0;
 	}
+	if (json_object_get(doc, "connected")) {
+		r = read_connected(doc, &q.connected, e);
+		if (r == 0)
+			*ret = q;
+		return r;
+	}
+	if (json_object_get(doc, "error"))
+		return err_set(e, -EINVAL, "'error' stands with 'connected'");
 	resolvers = json_object_get(doc, "resolvers");
 	q.has_resolvers = resolvers;
 	r = resolvers ? read_resolvers(resolvers, &q.resolvers, e) : 0;

@@ -44,21 +44,34 @@ MUST_CHECK int config_first(const char *text, size_t len, struct config *ret,
 			    struct err *e);
 
 /**
+ * struct config_connected - What became of a connection to a handler
+ * @id:		Of the question (handlers.h); 0: the message is another one
+ * @error:	A word for why there is none; "": there is one
+ */
+struct config_connected {
+	uint64_t id;
+	char error[16];
+};
+
+/**
  * struct config_request - A later message
  * @policy:	One reference; NULL: it stays. Without resolvers either it is
- *		{"show": true}
+ *		{"show": true}, or an answer
  * @all:	It is for the flows that there are as well
+ * @connected:	An answer, and all else is nothing
  * @has_resolvers: @resolvers are to be asked from now on
  */
 struct config_request {
 	struct policy *policy;
 	bool all;
 	bool has_resolvers;
+	struct config_connected connected;
 	struct config_resolvers resolvers;
 };
 
 /**
- * config_request() - {"policy": {...}, "apply": "new"|"all"}, {"show": true}
+ * config_request() - {"policy": {...}, "apply": "new"|"all"}, {"show": true},
+ *		       {"connected": 7, "error": "word"}
  *
  * With a policy "resolvers" may be there too, or alone.
  */

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "common/io.h"
+#include "common/unix.h"
 #include "host/net/control.h"
 #include "host/net/relay.h"
 
@@ -88,19 +90,28 @@ static void reply(struct control *c, json_t *doc)
 			   MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-/* Return: bytes, more than CONFIG_MAX if it was cut; 0: the end; -errno */
-static ssize_t receive(int fd, char **ret, int flags)
+/*
+ * A message, and the descriptor that came with it; -1: none did. Of one that is too
+ * long there is one byte too much.
+ *
+ * Return: bytes, 0: the end, -errno
+ */
+static ssize_t receive(int fd, char **ret, int *ret_fd)
 {
-	auto_free char *buf = malloc(CONFIG_MAX);
+	auto_free char *buf = malloc(CONFIG_MAX + 1);
+	int fds[UNIX_FDS_MAX], n_fds = 0;
 	ssize_t n;
 
+	*ret_fd = -1;
 	if (!buf)
 		return -ENOMEM;
-	do
-		n = recv(fd, buf, CONFIG_MAX, MSG_TRUNC | flags);
-	while (n < 0 && errno == EINTR);
+	n = unix_recv_fds(fd, buf, CONFIG_MAX + 1, fds, &n_fds);
 	if (n < 0)
-		return -errno;
+		return n;
+	if (n_fds == 1)
+		*ret_fd = fds[0];
+	for (int i = 0; n_fds > 1 && i < n_fds; i++)
+		(void)close(fds[i]);
 	*ret = take_ptr(&buf);
 	return n;
 }
@@ -108,14 +119,15 @@ static ssize_t receive(int fd, char **ret, int flags)
 int control_first(int fd, struct config *ret, struct err *e)
 {
 	auto_free char *text = NULL;
-	ssize_t n = receive(fd, &text, 0);
+	auto_fd int stray = -1;
+	ssize_t n = receive(fd, &text, &stray);
 	int r;
 
 	if (n <= 0)
 		return err_set(e, -EPIPE, "the keeper said nothing");
 	r = config_first(text, (size_t)n, ret, e);
 	/* Whatever is in it, it is in the policy now, if anywhere. */
-	explicit_bzero(text, MIN((size_t)n, CONFIG_MAX));
+	explicit_bzero(text, (size_t)n);
 	if (r < 0)
 		control_error(fd, e);
 	return r;
@@ -214,7 +226,9 @@ static void show(struct control *c)
 			   "ca_sha256", intercepts_fingerprint(c->intercepts)));
 }
 
-static int obey(struct control *c, const char *text, size_t len, struct err *e)
+/* Takes @fd, if the message is about it. */
+static int obey(struct control *c, const char *text, size_t len, int *fd,
+		struct err *e)
 {
 	struct config_request q = { 0 };
 	const char *ca;
@@ -222,6 +236,11 @@ static int obey(struct control *c, const char *text, size_t len, struct err *e)
 
 	if (r < 0)
 		return r;
+	if (q.connected.id) {
+		handlers_answer(c->handlers, q.connected.id, take_fd(fd),
+				*q.connected.error ? q.connected.error : NULL);
+		return 0;
+	}
 	if (!q.policy && !q.has_resolvers) {
 		show(c);
 		return 0;
@@ -250,20 +269,22 @@ static int obey(struct control *c, const char *text, size_t len, struct err *e)
 static void serve(struct control *c)
 {
 	auto_free char *text = NULL;
+	auto_fd int fd = -1;
 	struct err e = { 0 };
-	ssize_t n = receive(c->fd, &text, MSG_DONTWAIT);
+	ssize_t n = receive(c->fd, &text, &fd);
 
-	if (n == -EAGAIN || n == -ENOMEM)
+	/* (-EMSGSIZE: no room for a descriptor. Whoever waits for it gives up.) */
+	if (n == -EAGAIN || n == -ENOMEM || n == -EMSGSIZE)
 		return;
 	if (n <= 0) {
 		loop_del(&c->io);
 		loop_stop(c->loop);
 		return;
 	}
-	if (obey(c, text, (size_t)n, &e) < 0)
+	if (obey(c, text, (size_t)n, &fd, &e) < 0)
 		reply(c, json_pack("{s:s}", "error", e.msg));
 	if (text)
-		explicit_bzero(text, MIN((size_t)n, CONFIG_MAX));
+		explicit_bzero(text, (size_t)n);
 }
 
 static void on_io(struct loop_io *io, uint32_t events)
@@ -279,7 +300,9 @@ static void on_io(struct loop_io *io, uint32_t events)
 
 int control_watch(struct control *c)
 {
-	return loop_add(c->loop, &c->io, c->fd, EPOLLIN, on_io);
+	int r = io_set_nonblock(c->fd, 1);
+
+	return r < 0 ? r : loop_add(c->loop, &c->io, c->fd, EPOLLIN, on_io);
 }
 
 void control_done(struct control *c)

@@ -10,6 +10,7 @@
 #include "common/loop.h"
 #include "host/net/config.h"
 #include "host/net/guard.h"
+#include "host/net/handlers.h"
 #include "host/net/intercepts.h"
 #include "host/net/net.h"
 
@@ -30,6 +31,7 @@ struct control {
 	struct guard *guard;
 	struct intercepts *intercepts;
 	struct relay *relay;
+	struct handlers *handlers;
 	int fd;
 	char *unsent;
 };
@@ -47,7 +49,11 @@ void control_ok(int fd, const char *ca);
 /** control_error() - Answer with a sentence */
 void control_error(int fd, const struct err *e);
 
-/** control_watch() - Serve the rest; stops the loop at its end. 0 or -errno */
+/**
+ * control_watch() - Serve the rest; stops the loop at its end. 0 or -errno
+ *
+ * What it reads does not block from here on.
+ */
 MUST_CHECK int control_watch(struct control *c);
 
 /** control_done() - Zeroed is fine */

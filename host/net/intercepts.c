@@ -15,6 +15,7 @@ struct one {
 	struct list link;
 	struct intercepts *of;
 	struct carrier *carrier;
+	struct handler_ask ask;
 	struct attempt attempt;
 	char name[NAME_CAP];
 	int rule;
@@ -33,12 +34,12 @@ static void read_bundle(struct intercepts *i)
 			return;
 }
 
-void intercepts_init(struct intercepts *i)
+void intercepts_open(struct intercepts *i)
 {
 	unsigned char byte;
 
-	memset(i, 0, sizeof(*i));
 	list_init(&i->all);
+	i->open = true;
 	/* Its configuration and its source of chance are files, if asked. */
 	(void)OPENSSL_init_ssl(OPENSSL_INIT_NO_LOAD_CONFIG, NULL);
 	(void)RAND_bytes(&byte, 1);
@@ -49,6 +50,7 @@ void intercepts_init(struct intercepts *i)
 
 static void forget(struct one *o)
 {
+	handlers_cancel(&o->ask);
 	list_del(&o->link);
 	o->of->n--;
 	free(o);
@@ -56,7 +58,7 @@ static void forget(struct one *o)
 
 void intercepts_done(struct intercepts *i)
 {
-	if (!i->all.next)
+	if (!i->open)
 		return;
 	while (!list_empty(&i->all)) {
 		struct one *o = list_entry(i->all.next, struct one, link);
@@ -78,12 +80,16 @@ int intercepts_prepare(struct intercepts *i, const struct policy *p,
 	*ret_ca = NULL;
 	if (!policy_intercepts(p))
 		return 0;
-	if (!i->bundle)
+	if (!i->open)
+		return err_set(e, -EINVAL,
+			       "the network began without a rule that "
+			       "intercepts, and cannot have one now");
+	if (!i->bundle && policy_has_upstream(p))
 		return err_set(e, -ENOENT,
 			       "there is no bundle of certificates to check "
 			       "servers by: install ca-certificates, or set "
 			       "SSL_CERT_FILE");
-	if (!i->trust)
+	if (!i->trust && policy_has_upstream(p))
 		r = trust_new(i->bundle, i->bundle_len, &i->trust, e);
 	if (r == 0 && !i->ca)
 		r = ca_new((int64_t)time(NULL), &i->ca, e);
@@ -101,7 +107,7 @@ const char *intercepts_fingerprint(const struct intercepts *i)
 /* (They end when this has returned, if they do: the list stays as it is.) */
 void intercepts_retire(struct intercepts *i)
 {
-	for (struct list *p = i->all.next; p != &i->all; p = p->next)
+	for (struct list *p = i->all.next; i->open && p != &i->all; p = p->next)
 		carrier_retire(list_entry(p, struct one, link)->carrier);
 }
 
@@ -161,13 +167,34 @@ static void make_room(struct intercepts *i)
 	forget(best);
 }
 
+static void connected(struct handler_ask *a, int fd, unsigned int status,
+		      const char *why)
+{
+	struct one *o = container_of(a, struct one, ask);
+
+	if (fd >= 0)
+		carrier_up(o->carrier, fd);
+	else
+		carrier_no_up(o->carrier, status, why);
+}
+
+/* (The rule's policy lives as long as what is carried.) */
+static void want_up(void *arg, struct carrier *c)
+{
+	struct one *o = arg;
+
+	(void)c;
+	handlers_ask(o->of->handlers, &o->ask);
+}
+
 int intercepts_take(struct intercepts *i, const struct attempt *a,
 		    const struct verdict *v, int fd, int up_fd)
 {
+	const char *handler = policy_handler(i->guard->policy, v->rule);
 	struct one *o;
 	int r;
 
-	if (up_fd < 0 || !v->name || !i->ca)
+	if ((up_fd < 0 && !handler) || !v->name || !i->ca)
 		return -EACCES;
 	make_room(i);
 	if (i->n >= NET_INTERCEPT_MAX)
@@ -175,6 +202,8 @@ int intercepts_take(struct intercepts *i, const struct attempt *a,
 	o = new_one(i, a, v);
 	if (!o)
 		return -ENOMEM;
+	o->ask.path = handler;
+	o->ask.done = connected;
 	r = carrier_start(
 		&(struct carrier_opts){
 			.loop = i->loop,
@@ -184,6 +213,7 @@ int intercepts_take(struct intercepts *i, const struct attempt *a,
 				  .name = o->name,
 				  .dst = a->dst,
 				  .port = a->port,
+				  .vm = i->vm,
 				  .tls = !a->plain,
 				  .ca = i->ca,
 				  .trust = i->trust,
@@ -191,15 +221,19 @@ int intercepts_take(struct intercepts *i, const struct attempt *a,
 					  guard_dns_env(i->guard, NULL).now_ms,
 				  .now_s = (int64_t)time(NULL) },
 			.guest_fd = fd,
-			.up_fd = up_fd,
 			.begin_ns = INTERCEPT_BEGIN_NS,
 			.rest_ns = INTERCEPT_REST_NS,
 			.idle_ns = INTERCEPT_IDLE_NS,
+			.up_fd = handler ? -1 : up_fd,
+			.want_up = want_up,
+			.silent_ns = handler ? INTERCEPTS_SILENT_NS : 0,
 			.ended = ended,
 			.arg = o,
 		},
 		&o->carrier, NULL);
 	if (r < 0)
 		forget(o);
+	else if (handler && up_fd >= 0)
+		(void)close(up_fd);
 	return r;
 }

@@ -2,28 +2,39 @@
 /*
  * host/net/intercepts.h - the connections of a guest that end here
  *
- * A CA and the certificates that are believed are made when a policy first has
- * a rule that needs them; the bundle of the latter is read before the jail.
+ * Only for a guest whose first policy has a rule that intercepts: for others
+ * OpenSSL is not begun, nothing is read, and there is no CA. The bundle of
+ * certificates that are believed is read before the jail.
  */
 #ifndef HUTCH_HOST_NET_INTERCEPTS_H
 #define HUTCH_HOST_NET_INTERCEPTS_H
 
 #include "host/net/denials.h"
 #include "host/net/guard.h"
+#include "host/net/handlers.h"
 #include "host/net/intercept/carrier.h"
 #include "host/net/limits.h"
 #include "host/net/net.h"
 
 #define INTERCEPTS_BUNDLE_MAX (8u << 20)
 
+/* A handler that neither says nor takes anything while it is its turn. */
+#define INTERCEPTS_SILENT_NS 300000000000ull
+
 /**
  * struct intercepts - All of them
+ * @handlers:	Who connects to handlers
+ * @vm:		The VM's name, for them; borrowed
+ * @open:	intercepts_open() was called
  * @bundle:	Certificates as PEM, @bundle_len bytes; NULL: there are none
  */
 struct intercepts {
 	struct loop *loop;
 	struct guard *guard;
 	struct denials *denials;
+	struct handlers *handlers;
+	const char *vm;
+	bool open;
 	char *bundle;
 	size_t bundle_len;
 	struct ca *ca;
@@ -33,11 +44,11 @@ struct intercepts {
 };
 
 /**
- * intercepts_init() - Read the bundle, and have OpenSSL open what it wants to
+ * intercepts_open() - Zeroed but for @vm: read the bundle, and have OpenSSL open what it wants to
  *
  * The bundle is SSL_CERT_FILE's, or the system's.
  */
-void intercepts_init(struct intercepts *i);
+void intercepts_open(struct intercepts *i);
 
 /** intercepts_done() - End all, wipe keys; zeroed is fine */
 void intercepts_done(struct intercepts *i);

@@ -2,7 +2,8 @@
 /*
  * host/net/main.c - hutch-net: the network of one VM, started by its keeper
  *
- * Not for people to run. No argument; two descriptors, all others are closed:
+ * Not for people to run. An argument, the VM's name, which may be left out, and
+ * two descriptors; all others are closed:
  *
  *	3	the link, a stream socket: frames with the monitor (link.h), to
  *		which it is given as "--net fd=N,vnet-hdr=on"
@@ -17,13 +18,15 @@
  *	answer:	{"ok": true, "ca": "PEM" if a rule intercepts, ...} or {"error": "sentence"}, one for each, in
  *		order; after an error to the first message hutch-net ends
  *	event:	{"event": "net-denied", ...}, between answers
+ *	asked:	{"connect": "PATH", "id": 7}, between answers: handlers.h
  *
  * It ends with 0 when either descriptor does, with 1 and a line on standard
  * error when it cannot go on, and never without its sockets: then the guest has
  * no network, which is what a guest without a policy has to have. Killed by
  * SIGSYS: a system call that filters.def does not have.
  *
- * hutch-net opens nothing after its start; the keeper may give it up any time.
+ * hutch-net opens nothing after its first message, which it takes before it is
+ * locked in: the policy says what it will need. The keeper may give it up any time.
  */
 #include <errno.h>
 #include <malloc.h>
@@ -53,6 +56,7 @@ struct program {
 	struct hostaddr hostaddr;
 	struct relay relay;
 	struct intercepts intercepts;
+	struct handlers handlers;
 	int result;
 };
 
@@ -161,10 +165,13 @@ static int serve(struct program *p, const struct config *c, unsigned int fds,
 				       .guard = &p->guard,
 				       .intercepts = &p->intercepts,
 				       .relay = &p->relay,
+				       .handlers = &p->handlers,
 				       .fd = FD_CONTROL };
 	p->intercepts.loop = &p->loop;
 	p->intercepts.guard = &p->guard;
 	p->intercepts.denials = &p->denials;
+	p->intercepts.handlers = &p->handlers;
+	handlers_init(&p->handlers, &p->loop, FD_CONTROL);
 	r = intercepts_prepare(&p->intercepts, p->guard.policy, &ca, e);
 	r = r < 0 ? r
 		  : hostaddr_watch(&p->hostaddr, &p->loop, local_changed, e);
@@ -193,17 +200,19 @@ static int run(struct program *p, struct err *e)
 		return err_set(e, -errno, "close_range: %s", strerror(errno));
 	wipe_libraries();
 	config_seed();
-	intercepts_init(&p->intercepts);
+	r = control_first(FD_CONTROL, &c, e);
+	if (r < 0)
+		return r;
+	if (policy_intercepts(c.policy))
+		intercepts_open(&p->intercepts);
 	r = hostaddr_open(&p->hostaddr, e);
 	r = r < 0 ? r : loop_init(&p->loop, e);
 	r = r < 0 ? r : jail_enter(e);
-	r = r < 0 ? r : control_first(FD_CONTROL, &c, e);
-	if (r < 0)
-		return r;
-	r = guard_init(&p->guard, c.policy);
+	if (r == 0 && guard_init(&p->guard, c.policy) < 0)
+		r = err_set(e, -ENOMEM, "out of memory");
 	if (r < 0) {
 		policy_unref(c.policy);
-		return err_set(e, r, "out of memory");
+		return r;
 	}
 	r = serve(p, &c, fds, e);
 	if (r < 0)
@@ -235,11 +244,11 @@ int main(int argc, char **argv)
 	struct err e = { 0 };
 	int r;
 
-	(void)argv;
-	if (argc != 1) {
+	if (argc < 1 || argc > 2) {
 		log_err(&p.log, "started by hutch, not by hand");
 		return 2;
 	}
+	p.intercepts.vm = argv[1];
 	(void)signal(SIGPIPE, SIG_IGN);
 	/* Flows come and go: what they leave goes back to the host. */
 	(void)mallopt(M_MMAP_THRESHOLD, 128 << 10);

@@ -33,7 +33,8 @@ struct icpt_kit {
  * icpt_kit_new() - A session for a.org, by rule 0
  * @rules:	With commas between them
  * @tls:	Of both sides, port 443; else port 80
- * @server:	The name in the server's certificate
+ * @server:	The name in the server's certificate; NULL: upstream is no TLS, as
+ *		it is where the rule has a handler
  */
 struct icpt_kit *icpt_kit_new(const char *rules, bool tls, const char *server);
 

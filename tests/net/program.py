@@ -202,8 +202,8 @@ class Keeper(world.Guest):
 
         def program(link, mtu):
             p = subprocess.Popen(
-                ["bash", "-c", f'exec "$0" 3<&{link.fileno()} '
-                 f'4<&{theirs.fileno()}', net],
+                ["bash", "-c", f'exec "$0" "$1" 3<&{link.fileno()} '
+                 f'4<&{theirs.fileno()}', net, "box"],
                 pass_fds=[link.fileno(), theirs.fileno()], text=True,
                 stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                 # In its jail nobody can look for leaks: netserve's can.

@@ -111,6 +111,9 @@ START_TEST(requests_are_read)
 	static const char other[] = "{\"policy\":{\"rules\":[]},\"apply\":"
 				    "\"new\",\"resolvers\":[\"192.0.2.1\"]}";
 	static const char alone[] = "{\"resolvers\":[\"192.0.2.1\"]}";
+	static const char yes[] = "{\"connected\":7}";
+	static const char no[] = "{\"connected\":8,\"error\":"
+				 "\"a word that is long\"}";
 	struct config_request q;
 
 	ck_assert_int_eq(config_request(show, strlen(show), &q, NULL), 0);
@@ -125,6 +128,13 @@ START_TEST(requests_are_read)
 	ck_assert(!q.all && q.has_resolvers);
 	ck_assert_uint_eq(q.resolvers.n, 1);
 	policy_unref(q.policy);
+	ck_assert_int_eq(config_request(yes, strlen(yes), &q, NULL), 0);
+	ck_assert_uint_eq(q.connected.id, 7);
+	ck_assert_str_eq(q.connected.error, "");
+	ck_assert_int_eq(config_request(no, strlen(no), &q, NULL), 0);
+	ck_assert_uint_eq(q.connected.id, 8);
+	ck_assert_str_eq(q.connected.error, "a word that is ");
+	ck_assert_ptr_null(q.policy);
 }
 END_TEST
 
@@ -143,6 +153,14 @@ START_TEST(requests_that_are_none_get_a_sentence)
 		"{\"show\":true,\"resolvers\":[]}",
 		"{\"policy\":{\"rules\":[]},\"apply\":\"all\",\"resolvers\":1}",
 		"{\"policy\":[],\"apply\":\"all\"}",
+		"{\"connected\":0}",
+		"{\"connected\":\"7\"}",
+		"{\"connected\":7,\"error\":\"\"}",
+		"{\"connected\":7,\"error\":1}",
+		"{\"connected\":7,\"apply\":\"all\"}",
+		"{\"connected\":7,\"error\":\"x\",\"apply\":\"all\"}",
+		"{\"error\":\"x\"}",
+		"{\"policy\":{\"rules\":[]},\"apply\":\"all\",\"error\":\"x\"}",
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {

@@ -26,6 +26,8 @@ struct end {
  * @began_ns:	When it was started
  * @moved_ns:	When a byte last came or went
  * @late:	It was told that it is
+ * @asked:	@want_up was called
+ * @silence:	Set while a handler is awaited
  */
 struct carrier {
 	struct loop *loop;
@@ -40,7 +42,11 @@ struct carrier {
 	bool late;
 	struct loop_timer idle;
 	struct loop_timer linger;
+	struct loop_timer silence;
 	struct loop_defer over;
+	bool asked;
+	uint64_t silent_ns;
+	void (*want_up)(void *arg, struct carrier *c);
 	void (*ended)(void *arg, struct carrier *c, const char *why);
 	void *arg;
 };
@@ -64,6 +70,7 @@ static void free_all(struct carrier *c)
 {
 	loop_timer_cancel(&c->idle);
 	loop_timer_cancel(&c->linger);
+	loop_timer_cancel(&c->silence);
 	loop_defer_cancel(c->loop, &c->over);
 	close_end(&c->guest);
 	close_end(&c->up);
@@ -99,7 +106,7 @@ static bool take(struct carrier *c, enum icpt_side side)
 	uint8_t buf[STEP];
 	ssize_t n;
 
-	if (x->eof || room == 0)
+	if (x->fd < 0 || x->eof || room == 0)
 		return false;
 	n = recv(x->fd, buf, room, 0);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
@@ -122,17 +129,19 @@ static bool give(struct carrier *c, enum icpt_side side)
 	size_t len = icpt_out(c->s, side, &p);
 	ssize_t n;
 
-	if (len == 0)
+	if (len == 0 || (x->fd < 0 && !x->gone))
 		return false;
 	/* Nobody is there to have it. */
 	n = x->gone ? (ssize_t)len : send(x->fd, p, len, MSG_NOSIGNAL);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return false;
 	if (n < 0) {
+		/* What it has said before that is still there to be read. */
 		x->gone = true;
-		if (!x->eof)
+		if (!x->eof && side == ICPT_GUEST) {
 			icpt_eof(c->s, side);
-		x->eof = true;
+			x->eof = true;
+		}
 		return true;
 	}
 	icpt_sent(c->s, side, (size_t)n);
@@ -143,7 +152,7 @@ static void shut_down(struct carrier *c, enum icpt_side side)
 {
 	struct end *x = end_of(c, side);
 
-	if (x->shut || x->gone || !icpt_is_shut(c->s, side))
+	if (x->fd < 0 || x->shut || x->gone || !icpt_is_shut(c->s, side))
 		return;
 	x->shut = true;
 	(void)shutdown(x->fd, SHUT_WR);
@@ -191,6 +200,37 @@ static bool round_of_all(struct carrier *c)
 	return any;
 }
 
+/* ---- A handler ---- */
+
+static void turn(struct carrier *c);
+
+static void silent(struct loop_timer *t)
+{
+	struct carrier *c = container_of(t, struct carrier, silence);
+	uint64_t for_ns = loop_now_ns() - c->moved_ns;
+
+	if (!icpt_waits(c->s))
+		return;
+	if (for_ns < c->silent_ns) {
+		loop_timer_set(c->loop, &c->silence, c->silent_ns - for_ns,
+			       silent);
+		return;
+	}
+	icpt_no_up(c->s, 504, "the handler fell silent");
+	turn(c);
+}
+
+static void see_to_handler(struct carrier *c)
+{
+	if (icpt_wants_up(c->s) && !c->asked) {
+		c->asked = true;
+		c->want_up(c->arg, c);
+	}
+	if (c->up.fd >= 0 && c->silent_ns && icpt_waits(c->s) &&
+	    !loop_timer_is_set(&c->silence))
+		loop_timer_set(c->loop, &c->silence, c->silent_ns, silent);
+}
+
 /*
  * Two rounds: what one side gives room for the other may fill. More for a server
  * that has hung up: it wakes nobody, and what it left in the kernel's buffer is
@@ -205,6 +245,7 @@ static void turn(struct carrier *c)
 		if (any)
 			c->moved_ns = loop_now_ns();
 	}
+	see_to_handler(c);
 	shut_down(c, ICPT_GUEST);
 	shut_down(c, ICPT_UPSTREAM);
 	watch(c, ICPT_GUEST);
@@ -299,6 +340,8 @@ int carrier_start(const struct carrier_opts *o, struct carrier **ret,
 	c->loop = o->loop;
 	c->ended = o->ended;
 	c->arg = o->arg;
+	c->want_up = o->want_up;
+	c->silent_ns = o->silent_ns;
 	c->guest.fd = c->up.fd = -1;
 	r = icpt_new(&o->icpt, &c->s, e);
 	if (r < 0) {
@@ -306,7 +349,7 @@ int carrier_start(const struct carrier_opts *o, struct carrier **ret,
 		return r;
 	}
 	r = loop_add(o->loop, &c->guest.io, o->guest_fd, EPOLLIN, guest_event);
-	if (r == 0)
+	if (r == 0 && o->up_fd >= 0)
 		r = loop_add(o->loop, &c->up.io, o->up_fd, EPOLLIN | EPOLLOUT,
 			     up_event);
 	if (r < 0) {
@@ -323,6 +366,30 @@ int carrier_start(const struct carrier_opts *o, struct carrier **ret,
 		       on_idle);
 	*ret = c;
 	return 0;
+}
+
+void carrier_up(struct carrier *c, int fd)
+{
+	int r = -ECANCELED;
+
+	/* The guest may have gone meanwhile, or its request. */
+	if (c->up.fd < 0 && !c->up.gone)
+		r = loop_add(c->loop, &c->up.io, fd, EPOLLIN | EPOLLOUT,
+			     up_event);
+	if (r < 0) {
+		(void)close(fd);
+		icpt_no_up(c->s, 502, "there is no memory");
+	} else {
+		c->up.fd = fd;
+		c->moved_ns = loop_now_ns();
+	}
+	turn(c);
+}
+
+void carrier_no_up(struct carrier *c, unsigned int status, const char *why)
+{
+	icpt_no_up(c->s, status, why);
+	turn(c);
 }
 
 void carrier_retire(struct carrier *c)

@@ -20,10 +20,14 @@ struct carrier;
  * @icpt:	The session
  * @guest_fd:	A stream to the guest; nonblocking
  * @up_fd:	A socket that is connected to @icpt's address or will be;
- *		nonblocking
+ *		nonblocking. -1: there is none, the rule has a handler
  * @begin_ns:	How long TLS may take, of both sides
  * @rest_ns:	How long it may wait for a request
  * @idle_ns:	How long for anything else
+ * @want_up:	Of a handler: connect to it, then call carrier_up() or
+ *		carrier_no_up(), but not from within; called once at most
+ * @silent_ns:	Of a handler: how long it may neither say nor take a byte while
+ *		an answer is awaited; 0: for ever
  * @ended:	It is over, both are closed, and the carrier is about to be freed;
  *		@why as icpt_why(). Not called after carrier_stop(). May be NULL
  */
@@ -35,6 +39,8 @@ struct carrier_opts {
 	uint64_t begin_ns;
 	uint64_t rest_ns;
 	uint64_t idle_ns;
+	void (*want_up)(void *arg, struct carrier *c);
+	uint64_t silent_ns;
 	void (*ended)(void *arg, struct carrier *c, const char *why);
 	void *arg;
 };
@@ -49,6 +55,12 @@ MUST_CHECK int carrier_start(const struct carrier_opts *o, struct carrier **ret,
 
 /** carrier_rests_ns() - How long it has waited for a request; 0: it does not */
 uint64_t carrier_rests_ns(const struct carrier *c);
+
+/** carrier_up() - Connected to the handler: @fd is the carrier's, nonblocking */
+void carrier_up(struct carrier *c, int fd);
+
+/** carrier_no_up() - It cannot be: see icpt_no_up() */
+void carrier_no_up(struct carrier *c, unsigned int status, const char *why);
 
 /** carrier_retire() - As icpt_retire(); @ended is called when it is over */
 void carrier_retire(struct carrier *c);

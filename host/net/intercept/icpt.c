@@ -17,7 +17,9 @@ static int begin_tls(const struct icpt_opts *o, struct icpt *s, struct err *e)
 {
 	int r = tls_server(o->ca, s->name, o->now_s, &s->guest.tls, e);
 
-	return r < 0 ? r : tls_client(o->trust, s->name, &s->up.tls, e);
+	return r < 0 || s->handler
+		       ? r
+		       : tls_client(o->trust, s->name, &s->up.tls, e);
 }
 
 int icpt_new(const struct icpt_opts *o, struct icpt **ret, struct err *e)
@@ -30,10 +32,12 @@ int icpt_new(const struct icpt_opts *o, struct icpt **ret, struct err *e)
 	s->policy = policy_ref(o->policy);
 	s->pins = o->pins;
 	s->rule = o->rule;
+	s->handler = policy_handler(o->policy, o->rule);
 	s->dst = o->dst;
 	s->port = o->port;
 	s->now_ms = o->now_ms;
 	(void)snprintf(s->name, sizeof(s->name), "%s", o->name);
+	(void)snprintf(s->vm, sizeof(s->vm), "%s", o->vm ? o->vm : "");
 	side_init(&s->guest, ICPT_BUF_MAX, ICPT_BUF_MAX);
 	side_init(&s->up, ICPT_BUF_MAX, REQUEST_MAX);
 	s->head = malloc(HEAD_MAX);
@@ -122,6 +126,8 @@ static const char *reason_of(unsigned int status)
 		return "Request Header Fields Too Large";
 	case 502:
 		return "Bad Gateway";
+	case 504:
+		return "Gateway Timeout";
 	default:
 		return "Bad Request";
 	}
@@ -141,6 +147,12 @@ void session_refuse(struct icpt *s, unsigned int status, const char *why)
 	if (!s->answering && ring_room(&s->guest.out) >= sizeof(buf))
 		(void)side_put(&s->guest, buf, (size_t)n);
 	session_end(s, why);
+}
+
+const char *session_peer(const struct icpt *s, const char *of_server,
+			 const char *of_handler)
+{
+	return s->handler ? of_handler : of_server;
 }
 
 /* ---- What moves it ---- */
@@ -196,6 +208,30 @@ static void step(struct icpt *s)
 	check_failed(s);
 	(void)side_flush(&s->up);
 	(void)side_flush(&s->guest);
+}
+
+bool icpt_wants_up(const struct icpt *s)
+{
+	return s->handler && s->pending;
+}
+
+bool icpt_waits(const struct icpt *s)
+{
+	if (!s->pending || s->phase == PHASE_TUNNEL || s->phase == PHASE_END ||
+	    !side_is_drained(&s->guest))
+		return false;
+	return s->phase != PHASE_BODY || s->up.out.len > 0;
+}
+
+void icpt_no_up(struct icpt *s, unsigned int status, const char *why)
+{
+	if (s->phase == PHASE_END)
+		return;
+	if (s->pending)
+		session_refuse(s, status, why);
+	else
+		session_end(s, why);
+	step(s);
 }
 
 static struct side *side_of(struct icpt *s, enum icpt_side side)

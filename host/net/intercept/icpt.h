@@ -11,6 +11,15 @@
  *	guest ──► icpt_feed(GUEST) ──► icpt_out(UPSTREAM) ──► server
  *	guest ◄── icpt_out(GUEST)  ◄── icpt_feed(UPSTREAM) ◄── server
  *
+ * Upstream may be a handler, by the rule: a Unix socket of the host's, which is
+ * connected to when there is a request for it, gets it without TLS, and is told by
+ * headers whose it is:
+ *
+ *	X-Hutch-VM: NAME
+ *	X-Hutch-Scheme: http or https
+ *
+ * What the guest says under names that begin so is left out.
+ *
  * Nothing is buffered beyond what icpt_room() says; no byte goes upstream before
  * the server has shown its certificate; a request is on its way alone.
  */
@@ -51,10 +60,12 @@ struct icpt;
  * @rule:	Of the verdict JUDGE_INTERCEPT
  * @name:	Of the verdict: the host; copied
  * @dst:	Where the guest connects to, and the caller upstream
+ * @vm:		The VM's name, for a handler; copied
  * @tls:	The guest begins with TLS; what was fed to hello_feed() is the
  *		first that is fed here
  * @ca:		Of this VM; lives longer
- * @trust:	Whose certificates upstream are believed; lives longer
+ * @trust:	Whose certificates upstream are believed; lives longer. Not needed
+ *		where the rule has a handler
  * @now_ms:	The clock of the pins, at which requests are judged
  * @now_s:	Unix time, for the certificate
  */
@@ -65,6 +76,7 @@ struct icpt_opts {
 	const char *name;
 	struct net_addr dst;
 	uint16_t port;
+	const char *vm;
 	bool tls;
 	struct ca *ca;
 	struct trust *trust;
@@ -97,6 +109,19 @@ void icpt_late(struct icpt *s);
 
 /** icpt_free() - Buffers are wiped. NULL is fine */
 void icpt_free(struct icpt *s);
+
+/** icpt_wants_up() - Whether there is a request for a handler: connect to it */
+bool icpt_wants_up(const struct icpt *s);
+
+/** icpt_waits() - Whether it is upstream's turn to say, or to take, something */
+bool icpt_waits(const struct icpt *s);
+
+/**
+ * icpt_no_up() - A handler is of no use any more: the guest is told, if it can be
+ * @status:	502 or 504
+ * @why:	Constant, as icpt_why()
+ */
+void icpt_no_up(struct icpt *s, unsigned int status, const char *why);
 
 /** icpt_room() - How many bytes of a side may be fed now */
 size_t icpt_room(const struct icpt *s, enum icpt_side side);

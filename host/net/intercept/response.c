@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * host/net/intercept/response.c - upstream's answers
+ * host/net/intercept/response.c - upstream's answers, a server's or a handler's
  *
  * They go to the guest byte by byte as they are; only where one ends is found
  * out, so that the next request is asked when it may be.
@@ -51,7 +51,12 @@ static void ended(struct icpt *s)
 	s->answering = false;
 	if (status == SWITCHING) {
 		if (!s->upgrade) {
-			session_end(s, "the server switches protocols unasked");
+			session_end(
+				s,
+				session_peer(
+					s,
+					"the server switches protocols unasked",
+					"the handler switches protocols unasked"));
 			return;
 		}
 		s->pending = false;
@@ -81,17 +86,27 @@ static bool step_answer(struct icpt *s)
 	if (n == 0)
 		return false;
 	if (!s->pending) {
-		session_end(s, "the server answers what was not asked");
+		session_end(
+			s,
+			session_peer(s, "the server answers what was not asked",
+				     "the handler answers what was not asked"));
 		return true;
 	}
 	used = http_parser_execute(&s->resp, &settings, p, n);
 	err = HTTP_PARSER_ERRNO(&s->resp);
 	if (err != HPE_OK && err != HPE_PAUSED) {
 		if (s->answering)
-			session_end(s, "the server's answer is malformed");
+			session_end(
+				s,
+				session_peer(
+					s, "the server's answer is malformed",
+					"the handler's answer is malformed"));
 		else
-			session_refuse(s, 502,
-				       "the server's answer is malformed");
+			session_refuse(
+				s, 502,
+				session_peer(
+					s, "the server's answer is malformed",
+					"the handler's answer is malformed"));
 		return true;
 	}
 	s->answering = true;
@@ -144,7 +159,12 @@ void response_eof(struct icpt *s)
 	if (s->ended)
 		session_end(s, NULL);
 	else if (s->answering)
-		session_end(s, "the server broke off its answer");
+		session_end(s,
+			    session_peer(s, "the server broke off its answer",
+					 "the handler broke off its answer"));
 	else
-		session_refuse(s, 502, "the server closed without an answer");
+		session_refuse(
+			s, 502,
+			session_peer(s, "the server closed without an answer",
+				     "the handler closed without an answer"));
 }

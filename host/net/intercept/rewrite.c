@@ -14,6 +14,8 @@
 #define HTTP_PORT  80
 #define HTTPS_PORT 443
 
+#define OURS "X-Hutch-" /* headers of a handler's requests */
+
 /* ---- Whom it is for ---- */
 
 /* "host", "host:443", of @len bytes: the name in its normal form, and the port. */
@@ -81,10 +83,18 @@ static const char *read_target(const struct icpt *s, struct head *h,
 	return NULL;
 }
 
+/* Two rules may have a handler in common; neither is nobody. */
+static bool is_same_peer(const struct icpt *s, int rule)
+{
+	const char *h = policy_handler(s->policy, rule);
+
+	return s->handler ? h && strcmp(h, s->handler) == 0 : !h;
+}
+
 /*
  * With TLS it is for whom the certificate was shown to. Without, an address may
  * have several names, and each is judged; @ret_rule is -1 if it is allowed and
- * not intercepted.
+ * not intercepted. Whoever is upstream gets only what is for them.
  */
 static const char *judge_host(const struct icpt *s, const char *host,
 			      int *ret_rule)
@@ -103,7 +113,10 @@ static const char *judge_host(const struct icpt *s, const char *host,
 	if (v.how != JUDGE_ALLOW && v.how != JUDGE_INTERCEPT)
 		return "no rule allows its Host";
 	*ret_rule = v.how == JUDGE_INTERCEPT ? v.rule : -1;
-	return NULL;
+	return is_same_peer(s, *ret_rule)
+		       ? NULL
+		       : "its Host is for another connection: one of them goes "
+			 "to a handler";
 }
 
 /* ---- What is written ---- */
@@ -151,6 +164,17 @@ static bool is_dropped(const char *name)
 		if (is_same(name, drop[i]))
 			return true;
 	return false;
+}
+
+/* What a handler is told of the guest nobody but us tells. */
+static bool is_ours(const struct icpt *s, const char *name)
+{
+	char head[sizeof(OURS)] = "";
+
+	if (!s->handler)
+		return false;
+	(void)snprintf(head, sizeof(head), "%s", name);
+	return is_same(head, OURS);
 }
 
 static bool is_changed(const struct inject *in, const char *name)
@@ -211,12 +235,17 @@ static void put_head(const struct icpt *s, struct wr *w, const struct head *h,
 	put_field(w, "Host", authority);
 	for (size_t i = 0; i < h->n; i++)
 		if (!is_dropped(h->field[i].name) &&
+		    !is_ours(s, h->field[i].name) &&
 		    !is_changed(in, h->field[i].name))
 			put_field(w, h->field[i].name, h->field[i].value);
 	for (size_t i = 0; in && i < in->n_set; i++)
 		put_field(w, in->set[i].name, in->set[i].value);
 	for (size_t i = 0; in && i < in->n_add; i++)
 		put_field(w, in->add[i].name, in->add[i].value);
+	if (s->handler) {
+		put_field(w, OURS "VM", s->vm);
+		put_field(w, OURS "Scheme", s->guest.tls ? "https" : "http");
+	}
 	put_framing(s, w);
 	put(w, "\r\n");
 }
@@ -295,7 +324,7 @@ static const char *choose(struct icpt *s, struct head *h, const char *host,
 	if (*ret && (*ret)->refuse)
 		return "the rule refuses it";
 	if (*ret && (*ret)->n_set + (*ret)->n_add > 0 && !s->guest.tls &&
-	    !(*ret)->plain)
+	    !(*ret)->plain && !s->handler)
 		return "headers are set over HTTPS only";
 	return NULL;
 }

@@ -10,6 +10,7 @@
 #include "host/net/intercept/icpt.h"
 #include "host/net/intercept/side.h"
 
+#define VM_NAME_CAP 64u     /* bytes of a VM's name, with its NUL */
 #define REQUEST_MAX 131072u /* a head as it goes out, with what was injected */
 
 /**
@@ -30,6 +31,7 @@ enum phase {
 
 /**
  * struct icpt - A session
+ * @handler:	Of the rule, borrowed from @policy; NULL: upstream is a server
  * @head:	@head_len bytes of a head that is coming in, of HEAD_MAX
  * @chunked:	The request's body is in chunks
  * @body_left:	What is still to come of it, if it has a length
@@ -47,6 +49,8 @@ struct icpt {
 	struct policy *policy;
 	const struct pins *pins;
 	int rule;
+	const char *handler;
+	char vm[VM_NAME_CAP];
 	char name[NAME_CAP];
 	struct net_addr dst;
 	uint16_t port;
@@ -78,6 +82,10 @@ void session_refuse(struct icpt *s, unsigned int status, const char *why);
 
 /** session_end() - End, whatever is under way */
 void session_end(struct icpt *s, const char *why);
+
+/** session_peer() - Of two clauses the one about who is upstream */
+const char *session_peer(const struct icpt *s, const char *of_server,
+			 const char *of_handler);
 
 /** request_step() - Pass on what the guest sent. Return: whether there was any */
 bool request_step(struct icpt *s);

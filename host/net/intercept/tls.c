@@ -23,6 +23,8 @@ static const unsigned char http1[] = {
 	8, 'h', 't', 't', 'p', '/', '1', '.', '1'
 };
 
+static const unsigned char http2[] = { 2, 'h', '2' };
+
 struct trust {
 	SSL_CTX *ctx;
 };
@@ -40,6 +42,7 @@ struct tls {
 	bool checked;
 	bool closed;
 	bool no_http1;
+	bool wants_h2;
 	char why[WHY_MAX];
 };
 
@@ -149,6 +152,8 @@ static int choose_alpn(SSL *ssl, const unsigned char **out,
 
 	(void)arg;
 	for (unsigned int at = 0; at < in_len; at += 1u + in[at]) {
+		t->wants_h2 |= in_len - at >= sizeof(http2) &&
+			       memcmp(in + at, http2, sizeof(http2)) == 0;
 		if (in[at] != http1[0] || in_len - at < sizeof(http1) ||
 		    memcmp(in + at, http1, sizeof(http1)) != 0)
 			continue;
@@ -260,6 +265,9 @@ static int why_not(struct tls *t, int r)
 		return -EAGAIN;
 	if (code == SSL_ERROR_ZERO_RETURN)
 		return 0;
+	if (t->no_http1 && t->wants_h2)
+		return fail(t, "the client insists on HTTP/2 (ALPN h2 alone), "
+			       "and only HTTP/1.1 is intercepted");
 	if (t->no_http1)
 		return fail(t, "the client does not speak HTTP/1.1, only what "
 			       "cannot be intercepted");

@@ -14,7 +14,7 @@
 #include "host/net/policy/addr.h"
 
 #define OWN_MAX   65536u /* indexes: 198.19.0.0/16 */
-#define OWN_TTL_S 60u    /* of the record: soon asked for again under new rules */
+#define OWN_TTL_S 60u /* of the record: soon asked for again under new rules */
 
 /** own_addr() - 198.19.0.0 + @i, or fd00:6875:7463:6801:: + @i; @i < OWN_MAX */
 struct net_addr own_addr(unsigned int i, bool v6);
