@@ -56,6 +56,8 @@ static const struct opt set_opts[] = {
 	  "do not, whatever a later rule says" },
 	{ "inject", 0, OPT_NAMED, offsetof(struct set_opts, rules), "RULE",
 	  "'HOST[/PATH] HEADER=VALUE' for requests to HOST" },
+	{ "handler", 0, OPT_NAMED, offsetof(struct set_opts, rules),
+	  "HOST=PATH", "answer requests to HOST by a Unix socket" },
 	{ "cut", 0, OPT_FLAG, offsetof(struct set_opts, cut), NULL,
 	  "end connections that are not allowed any more" },
 	CLI_COMMON_OPTS('h'),
@@ -76,7 +78,8 @@ static int set(struct cli *c, const char *name, const struct set_opts *o,
 				    "name cannot change while it runs");
 	if (!policy)
 		return cli_usage(c, "net set wants --net internet, --net FILE, "
-				    "--allow, --deny or --inject");
+				    "--allow, --deny, --inject or "
+				    "--handler");
 	r = cli_open(c);
 	if (r != 0)
 		return r;

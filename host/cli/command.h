@@ -106,6 +106,8 @@ struct command_opts {
 	  "do not; the first that matches decides" }, \
 	{ "inject", 0, OPT_NAMED, COMMAND_OFF(net_rules), "RULE", \
 	  "'HOST[/PATH] HEADER=VALUE' for requests to HOST" }, \
+	{ "handler", 0, OPT_NAMED, COMMAND_OFF(net_rules), "HOST=PATH", \
+	  "answer requests to HOST by a Unix socket" }, \
 	{ "publish", 'p', OPT_LIST, COMMAND_OFF(publish), "PORTS", \
 	  "[HOST:]PORT:GUEST_PORT: see hutch forward" }, \
 	{ "stop-signal", 0, OPT_STR, COMMAND_OFF(stop_signal), "SIGNAL", \

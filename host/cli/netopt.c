@@ -13,6 +13,7 @@
 #define HOST_MAX 256
 #define WHAT_MAX 16
 #define INJECT   "inject"
+#define HANDLER  "handler"
 
 static int no_memory(struct hutch_err *e)
 {
@@ -98,7 +99,7 @@ static int put_rule(struct jsonw *j, const char *act, const char *word,
 	return 0;
 }
 
-/* ---- HOST[:PORT][/PATH] HEADER=VALUE ---- */
+/* ---- HOST[:PORT][/PATH] HEADER=VALUE, and HOST[:PORT]=PATH ---- */
 
 /**
  * struct injection - What --inject says
@@ -139,60 +140,133 @@ static int read_injection(const char *word, struct injection *ret,
 	return 0;
 }
 
-/* Rules of one host are one rule: of two the second would never be looked at. */
+/* HOST[:PORT]=PATH */
+static int read_handler(const char *word, char head[HOST_MAX],
+			const char **ret_path, struct hutch_err *e)
+{
+	const char *path = strchr(word, '=');
+
+	if (!path || path == word || path[1] != '/' ||
+	    take_part(head, word, (size_t)(path - word)) < 0)
+		return refuse(e, "--handler", word,
+			      "is not written as HOST=/PATH/OF/SOCKET");
+	*ret_path = path + 1;
+	return 0;
+}
+
+static bool is_intercept(const char *act)
+{
+	return strcmp(act, INJECT) == 0 || strcmp(act, HANDLER) == 0;
+}
+
+/* HOST[:PORT] of either. */
+static int read_head(const char *const *rule, char head[HOST_MAX],
+		     struct hutch_err *e)
+{
+	const char *path;
+	struct injection in;
+	int r;
+
+	if (strcmp(rule[0], HANDLER) == 0)
+		return read_handler(rule[1], head, &path, e);
+	r = read_injection(rule[1], &in, e);
+	if (r == 0)
+		memcpy(head, in.head, HOST_MAX);
+	return r;
+}
+
+static int put_injection(struct jsonw *j, const char *word, const char *head,
+			 bool *any, struct hutch_err *e)
+{
+	struct injection in;
+	int r = read_injection(word, &in, e);
+
+	if (r < 0 || strcmp(in.head, head) != 0)
+		return r;
+	if (!*any)
+		jsonw_array(j, "inject");
+	*any = true;
+	jsonw_object(j, NULL);
+	if (*in.path)
+		jsonw_str(j, "path", in.path);
+	jsonw_object(j, "set");
+	jsonw_str(j, in.header, in.value);
+	jsonw_object_end(j);
+	jsonw_object_end(j);
+	return 0;
+}
+
 static int put_injections(struct jsonw *j, const struct opt_list *rules,
 			  size_t first, const char *head, struct hutch_err *e)
 {
-	struct injection in;
+	bool any = false;
 	int r = 0;
 
-	jsonw_array(j, "inject");
-	for (size_t i = first; r == 0 && i + 1 < rules->n; i += 2) {
-		if (strcmp(rules->v[i], INJECT) != 0)
-			continue;
-		r = read_injection(rules->v[i + 1], &in, e);
-		if (r < 0 || strcmp(in.head, head) != 0)
-			continue;
-		jsonw_object(j, NULL);
-		if (*in.path)
-			jsonw_str(j, "path", in.path);
-		jsonw_object(j, "set");
-		jsonw_str(j, in.header, in.value);
-		jsonw_object_end(j);
-		jsonw_object_end(j);
-	}
-	jsonw_array_end(j);
+	for (size_t i = first; r == 0 && i + 1 < rules->n; i += 2)
+		if (strcmp(rules->v[i], INJECT) == 0)
+			r = put_injection(j, rules->v[i + 1], head, &any, e);
+	if (any)
+		jsonw_array_end(j);
 	return r;
+}
+
+static int put_handler(struct jsonw *j, const struct opt_list *rules,
+		       size_t first, const char *head, struct hutch_err *e)
+{
+	char own[HOST_MAX];
+	const char *path;
+	bool any = false;
+
+	for (size_t i = first; i + 1 < rules->n; i += 2) {
+		const char *word = rules->v[i + 1];
+
+		if (strcmp(rules->v[i], HANDLER) != 0)
+			continue;
+		if (read_handler(word, own, &path, e) < 0)
+			return -EINVAL;
+		if (strcmp(own, head) != 0)
+			continue;
+		if (any)
+			return refuse(e, "--handler", word,
+				      "is one handler more for the same host");
+		any = true;
+		jsonw_str(j, HANDLER, path);
+	}
+	return 0;
 }
 
 static bool is_told(const struct opt_list *rules, size_t end, const char *head)
 {
-	struct injection in;
 	struct hutch_err ignored;
+	char own[HOST_MAX];
 
 	for (size_t i = 0; i < end; i += 2)
-		if (strcmp(rules->v[i], INJECT) == 0 &&
-		    read_injection(rules->v[i + 1], &in, &ignored) == 0 &&
-		    strcmp(in.head, head) == 0)
+		if (is_intercept(rules->v[i]) &&
+		    read_head(rules->v + i, own, &ignored) == 0 &&
+		    strcmp(own, head) == 0)
 			return true;
 	return false;
 }
 
+/* Rules of one host are one rule: of two the second would never be looked at. */
 static int put_intercept(struct jsonw *j, const struct opt_list *rules,
 			 size_t i, struct hutch_err *e)
 {
-	struct injection in;
+	char head[HOST_MAX], what[WHAT_MAX];
 	struct target t;
-	int r = read_injection(rules->v[i + 1], &in, e);
+	int r = read_head(rules->v + i, head, e);
 
-	if (r < 0 || is_told(rules, i, in.head))
+	if (r < 0 || is_told(rules, i, head))
 		return r;
-	r = split("--inject", in.head, &t, e);
+	(void)snprintf(what, sizeof(what), "--%s", rules->v[i]);
+	r = split(what, head, &t, e);
 	if (r < 0)
 		return r;
 	jsonw_object(j, NULL);
 	put_target(j, "intercept", &t);
-	r = put_injections(j, rules, i, in.head, e);
+	r = put_injections(j, rules, i, head, e);
+	if (r == 0)
+		r = put_handler(j, rules, i, head, e);
 	jsonw_object_end(j);
 	return r;
 }
@@ -206,7 +280,7 @@ static int put_rules(FILE *out, const struct opt_list *rules, bool internet,
 	jsonw_object(&j, NULL);
 	jsonw_array(&j, "rules");
 	for (size_t i = 0; r == 0 && i + 1 < rules->n; i += 2)
-		r = strcmp(rules->v[i], INJECT) == 0
+		r = is_intercept(rules->v[i])
 			    ? put_intercept(&j, rules, i, e)
 			    : put_rule(&j, rules->v[i], rules->v[i + 1], e);
 	if (internet) {
@@ -299,7 +373,8 @@ static int use_file(const char *net, size_t len, const struct opt_list *rules,
 	if (rules->n)
 		return value_refuse(e, "--net", path,
 				    "has rules of its own: write what --allow, "
-				    "--deny and --inject say into it");
+				    "--deny, --inject and --handler say into "
+				    "it");
 	r = read_file(path, &ret->policy, e);
 	return r < 0 ? r : set_words(ret, net + len, e);
 }
@@ -329,8 +404,8 @@ int netopt_parse(const char *net, const struct opt_list *rules,
 	if (net && !internet)
 		return value_refuse(
 			e, "--net", net,
-			"has no rules: --allow, --deny and --inject "
-			"are for internet, or alone");
+			"has no rules: --allow, --deny, --inject and "
+			"--handler are for internet, or alone");
 	if (!internet && only_denies(rules))
 		return value_refuse(e, "--deny", rules->v[1],
 				    "is denied anyhow: nothing is allowed yet, "

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* host/cli/netopt.h - --net, --allow, --deny and --inject as a network's words */
+/* host/cli/netopt.h - --net, --allow, --deny, --inject and --handler as a network's words */
 #ifndef HUTCH_CLI_NETOPT_H
 #define HUTCH_CLI_NETOPT_H
 
@@ -24,7 +24,7 @@ struct netopt {
  * netopt_parse() - Understand what was written
  * @net:	"none", "internet", "passt", "tap=IF", or the path of a policy, each
  *		with words behind it; NULL: not given
- * @rules:	Of --allow, --deny and --inject, in order; see OPT_NAMED
+ * @rules:	Of --allow, --deny, --inject and --handler, in order; see OPT_NAMED
  * @ret:	For netopt_done(), also after a refusal
  *
  * Rules come before those of "internet"; without --net nothing else is allowed.

@@ -113,6 +113,32 @@ START_TEST(injections_into_one_host_are_one_rule)
 }
 END_TEST
 
+START_TEST(a_handler_is_of_its_host_s_rule)
+{
+	expect(NULL, RULES("handler", "api.internal=/run/a=b.sock"), "policy",
+	       "{\"rules\": [{\"intercept\": \"api.internal\", "
+	       "\"handler\": \"/run/a=b.sock\"}]}");
+	expect("internet",
+	       RULES("handler", "*.a.example:8080=/h", "inject",
+		     "*.a.example:8080/v1 X=y", "deny", "b"),
+	       "policy",
+	       "{\"rules\": [{\"intercept\": \"*.a.example\", \"ports\": "
+	       "[\"8080\"], \"inject\": [{\"path\": \"/v1\", \"set\": "
+	       "{\"X\": \"y\"}}], \"handler\": \"/h\"}, {\"deny\": \"b\"}, "
+	       "{\"allow\": \"internet\"}]}");
+	expect(NULL, RULES("inject", "a X=y", "handler", "a=/h"), "policy",
+	       "{\"rules\": [{\"intercept\": \"a\", \"inject\": [{\"set\": "
+	       "{\"X\": \"y\"}}], \"handler\": \"/h\"}]}");
+	expect_bad(NULL, RULES("handler", "a"), "HOST=/PATH");
+	expect_bad(NULL, RULES("handler", "a=h.sock"), "HOST=/PATH");
+	expect_bad(NULL, RULES("handler", "=/h"), "HOST=/PATH");
+	expect_bad(NULL, RULES("handler", ":80=/h"), "names no host");
+	expect_bad(NULL, RULES("handler", "a=/h", "handler", "a=/i"),
+		   "one handler more");
+	expect_bad("passt", RULES("handler", "a=/h"), "has no rules");
+}
+END_TEST
+
 START_TEST(what_cannot_be_meant_is_refused)
 {
 	static char long_name[400];
@@ -169,4 +195,5 @@ END_TEST
 CHECK_MAIN("cli_net", what_has_no_rules_passes_as_it_is,
 	   rules_stay_in_their_order, colons_of_an_address_are_its_own,
 	   injections_into_one_host_are_one_rule,
-	   what_cannot_be_meant_is_refused, policy_comes_from_a_file)
+	   a_handler_is_of_its_host_s_rule, what_cannot_be_meant_is_refused,
+	   policy_comes_from_a_file)
