@@ -20,7 +20,9 @@ import sys
 import threading
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.join(HERE, "..", "integration")]
+import handler_server  # noqa: E402
 import native  # noqa: E402
 import program  # noqa: E402
 import world  # noqa: E402
@@ -28,7 +30,7 @@ from world import Internet  # noqa: E402
 
 SOCK = os.path.join(program.CERTS, "h.sock")
 EXAMPLE = os.path.join(program.CERTS, "example.sock")
-BIG = 8 << 20
+BIG = handler_server.DOWN
 NAME = "svc.internal"
 
 
@@ -95,92 +97,6 @@ class Keeper(program.Keeper):
         super().end()
 
 
-# ---- The handler ----
-
-class Request:
-    def __init__(self, f):
-        line = f.readline()
-        self.line = line.split()
-        self.heads = {}
-        while (h := f.readline().strip()):
-            k, v = h.decode().split(":", 1)
-            self.heads[k.lower()] = v.strip()
-
-
-def serve_one(c):
-    f = c.makefile("rwb")
-    while (r := Request(f)).line:
-        path = r.line[1].decode()
-        if path == "/up":
-            n, h = int(r.heads["content-length"]), hashlib.sha256()
-            while n:
-                data = f.read(min(n, 65536))
-                h.update(data)
-                n -= len(data)
-            say(f, h.hexdigest().encode())
-        elif path == "/down":
-            f.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
-            for _ in range(BIG // 65536):
-                f.write(b"10000\r\n" + bytes(65536) + b"\r\n")
-            f.write(b"0\r\n\r\n")
-            f.flush()
-        elif path == "/ws":
-            f.write(b"HTTP/1.1 101 Switching\r\nConnection: Upgrade\r\n"
-                    b"Upgrade: websocket\r\n\r\n")
-            f.flush()
-            while (data := c.recv(65536)):
-                c.sendall(data.upper())
-            return
-        elif path == "/die":
-            return
-        elif path == "/half":
-            f.write(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf")
-            f.flush()
-            return
-        elif path == "/junk":
-            f.write(b"SSH-2.0-OpenSSH\r\n")
-            f.flush()
-        elif path == "/early":
-            f.write(b"HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\n"
-                    b"Connection: close\r\n\r\n")
-            f.flush()
-            return
-        else:
-            say(f, json.dumps({"line": r.line[0].decode() + " " + path,
-                               **r.heads}).encode())
-
-
-def say(f, text):
-    f.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(text) + text)
-    f.flush()
-
-
-def guarded(c):
-    try:
-        serve_one(c)
-    except OSError:
-        pass
-    finally:
-        c.shutdown(socket.SHUT_RDWR) if c.fileno() >= 0 else None
-        c.close()
-
-
-def serve(path):
-    ls = socket.socket(socket.AF_UNIX)
-    ls.bind(path)
-    ls.listen(64)
-
-    def run():
-        while True:
-            try:
-                c, _ = ls.accept()
-            except OSError:
-                return
-            threading.Thread(target=guarded, args=(c,), daemon=True).start()
-    threading.Thread(target=run, daemon=True).start()
-    return ls
-
-
 # ---- The guest ----
 
 class Web:
@@ -243,7 +159,7 @@ def by_a_name_that_is_none(k):
     status, text, addr = k.run(get, "/x")
     doc = json.loads(text)
     assert status == 200 and addr == "198.19.0.1", (status, addr)
-    assert doc == {"line": "GET /x", "host": NAME, "x-hutch-vm": "box",
+    assert doc == {"line": "GET /x", "at": "h.sock", "n": 1, "host": NAME, "x-hutch-vm": "box",
                    "x-hutch-scheme": "http", "connection": "keep-alive"}, doc
     status, text, addr = k.run(get, "/x", k.first["ca"], NAME, 28)
     assert addr == "fd00:6875:7463:6801::1", addr
@@ -310,7 +226,7 @@ def is_not_there(k):
     assert "nobody listens" in e["why"] and e["rule"] == 3, e
     assert k.asked[-1] == SOCK + ".none"
     # It comes, and needs no telling.
-    ls = serve(SOCK + ".none")
+    ls = handler_server.serve(SOCK + ".none")
     assert k.run(get, "/x", None, "gone.example")[0] == 200
     ls.close()
     # The queue of one is full for a while: asked again.
@@ -353,7 +269,7 @@ def nothing_else_is_there(k):
 
 def is_replaced(k):
     """Under another policy the next request goes to the new one."""
-    other = serve(SOCK + ".2")
+    other = handler_server.serve(SOCK + ".2")
     k.asked.clear()
 
     def client():
@@ -496,7 +412,7 @@ def main():
     program.make_ca(program.CERTS)
     world.be_the_host()
     Internet(program.internet)
-    serve(SOCK)
+    handler_server.serve(SOCK)
     tap = world.Tap()
     tests(tap, sys.argv[4:], wire, net, path)
     tap.end()

@@ -18,8 +18,9 @@
 
 #define NEVER (3600ull * 1000000000)
 #define SOON  1000000ull
+#define HANDLED "{\"intercept\":\"a.org\",\"handler\":\"/h\"}"
 
-/* @guest and @server are the far ends. */
+/* @guest and @server are the far ends; of a handler the latter comes later. */
 struct world {
 	bool hasty;
 	struct loop loop;
@@ -28,9 +29,19 @@ struct world {
 	struct carrier *c;
 	int guest;
 	int server;
+	uint64_t silent_ns;
+	int n_wanted;
 	int n_ended;
 	const char *why;
 };
+
+static void want_up(void *arg, struct carrier *c)
+{
+	struct world *w = arg;
+
+	ck_assert_ptr_eq(c, w->c);
+	w->n_wanted++;
+}
 
 static void ended(void *arg, struct carrier *c, const char *why)
 {
@@ -49,6 +60,8 @@ static void start(struct world *w, int up_fd)
 				  .begin_ns = w->hasty ? SOON : NEVER,
 				  .rest_ns = w->hasty ? SOON : NEVER,
 				  .idle_ns = w->hasty ? SOON : NEVER,
+				  .want_up = want_up,
+				  .silent_ns = w->silent_ns,
 				  .ended = ended,
 				  .arg = w };
 	struct err e = { 0 };
@@ -66,19 +79,43 @@ static void start(struct world *w, int up_fd)
 	ck_assert_msg(carrier_start(&o, &w->c, &e) == 0, "%s", e.msg);
 }
 
-static struct world *world_that_is(bool hasty)
+static struct world *begin(const char *rules)
 {
 	struct world *w = calloc(1, sizeof(*w));
+
+	ck_assert_int_eq(loop_init(&w->loop, NULL), 0);
+	w->p = net_kit_policy(rules);
+	w->pins = pins_new();
+	w->server = -1;
+	return w;
+}
+
+/* The end for the carrier; the other is @server. */
+static int pair(struct world *w)
+{
 	int sv[2];
 
-	w->hasty = hasty;
-	ck_assert_int_eq(loop_init(&w->loop, NULL), 0);
-	w->p = net_kit_policy("{\"intercept\":\"a.org\"}");
-	w->pins = pins_new();
 	ck_assert_int_eq(
 		socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, sv), 0);
 	w->server = sv[0];
-	start(w, sv[1]);
+	return sv[1];
+}
+
+static struct world *world_that_is(bool hasty)
+{
+	struct world *w = begin("{\"intercept\":\"a.org\"}");
+
+	w->hasty = hasty;
+	start(w, pair(w));
+	return w;
+}
+
+static struct world *handled(uint64_t silent_ns)
+{
+	struct world *w = begin(HANDLED);
+
+	w->silent_ns = silent_ns;
+	start(w, -1);
 	return w;
 }
 
@@ -322,10 +359,138 @@ START_TEST(a_server_that_is_not_there_is_told)
 }
 END_TEST
 
+/* ---- A handler ---- */
+
+static void connect_it(struct world *w)
+{
+	carrier_up(w->c, pair(w));
+	run(w);
+}
+
+static void hears(int fd, const char *begin)
+{
+	char buf[2000];
+	ssize_t n = recv(fd, buf, sizeof(buf) - 1, 0);
+
+	buf[n > 0 ? n : 0] = '\0';
+	ck_assert_msg(strncmp(buf, begin, strlen(begin)) == 0, "%s", buf);
+}
+
+START_TEST(it_is_connected_to_with_the_first_request)
+{
+	struct world *w = handled(0);
+
+	run(w);
+	ck_assert_int_eq(w->n_wanted, 0);
+	say(w, w->guest, GET);
+	ck_assert_int_eq(w->n_wanted, 1);
+	connect_it(w);
+	for (int i = 0; i < 3; i++) {
+		hears(w->server, "GET / HTTP/1.1\r\nHost: a.org\r\nX-Hutch");
+		say(w, w->server, OK);
+		hears(w->guest, OK);
+		say(w, w->guest, GET);
+	}
+	ck_assert_int_eq(w->n_wanted, 1);
+	/* It leaves: so is the guest left. */
+	(void)close(take_fd(&w->server));
+	run(w);
+	hears(w->guest, "HTTP/1.1 502 Bad Gateway\r\n");
+	ck_assert_int_eq(recv(w->guest, (char[1]){ 0 }, 1, 0), 0);
+	(void)close(take_fd(&w->guest));
+	run(w);
+	ck_assert_int_eq(w->n_ended, 1);
+	ck_assert_str_eq(w->why, "the handler closed without an answer");
+	end(w);
+}
+END_TEST
+
+START_TEST(one_that_cannot_be_had_is_told)
+{
+	struct world *w = handled(0);
+
+	say(w, w->guest, GET);
+	carrier_no_up(w->c, 504, "it takes none");
+	run(w);
+	hears(w->guest, "HTTP/1.1 504 Gateway Timeout\r\n");
+	(void)close(take_fd(&w->guest));
+	run(w);
+	ck_assert_str_eq(w->why, "it takes none");
+	end(w);
+	/* The connection comes when nobody wants it any more. */
+	w = handled(0);
+	say(w, w->guest, GET);
+	carrier_no_up(w->c, 502, "gone");
+	run(w);
+	connect_it(w);
+	ck_assert_int_eq(recv(w->server, (char[1]){ 0 }, 1, 0), 0);
+	end(w);
+}
+END_TEST
+
+START_TEST(one_that_is_silent_is_given_up)
+{
+	struct world *w = handled(20000000);
+
+	/* No request: there is nothing it would have to say. */
+	for (int i = 0; i < 5; i++)
+		ck_assert_int_ge(loop_step(&w->loop, 20), 0);
+	say(w, w->guest, GET);
+	connect_it(w);
+	ck_assert_int_eq(w->n_ended, 0);
+	for (int i = 0; i < 1000 && recv(w->guest, (char[1]){ 0 }, 1,
+					 MSG_PEEK | MSG_DONTWAIT) < 0;
+	     i++)
+		ck_assert_int_ge(loop_step(&w->loop, 100), 0);
+	hears(w->guest, "HTTP/1.1 504 Gateway Timeout\r\n");
+	(void)close(take_fd(&w->guest));
+	run(w);
+	ck_assert_str_eq(w->why, "the handler fell silent");
+	end(w);
+	/* A guest that does not go on with its body is not its fault. */
+	w = handled(1000000);
+	say(w, w->guest,
+	    "POST / HTTP/1.1\r\nHost: a.org\r\nContent-Length: 9\r\n\r\n12");
+	connect_it(w);
+	for (int i = 0; i < 5; i++)
+		ck_assert_int_ge(loop_step(&w->loop, 20), 0);
+	ck_assert_int_eq(
+		recv(w->guest, (char[1]){ 0 }, 1, MSG_PEEK | MSG_DONTWAIT), -1);
+	end(w);
+}
+END_TEST
+
+START_TEST(its_last_words_are_read_though_it_reads_no_more)
+{
+	struct world *w = handled(0);
+	char *big = calloc(1, BIG);
+
+	say(w, w->guest,
+	    "POST / HTTP/1.1\r\nHost: a.org\r\n"
+	    "Content-Length: 1000000\r\n\r\n");
+	connect_it(w);
+	hears(w->server, "POST");
+	ck_assert_int_gt(send(w->server,
+			      "HTTP/1.1 413 No\r\n"
+			      "Content-Length: 0\r\n\r\n",
+			      38, MSG_NOSIGNAL),
+			 0);
+	(void)close(take_fd(&w->server));
+	(void)!send(w->guest, big, BIG, MSG_NOSIGNAL);
+	run(w);
+	hears(w->guest, "HTTP/1.1 413 No\r\n");
+	free(big);
+	end(w);
+}
+END_TEST
+
 CHECK_MAIN("net_carrier", a_request_goes_and_its_answer_comes,
 	   a_refusal_is_read_to_its_end, who_stays_after_the_end_is_left,
 	   what_is_idle_ends_under_another_policy,
 	   much_goes_through_to_one_who_is_slow, who_says_nothing_is_left,
 	   a_server_that_never_answers_is_left,
 	   who_does_not_read_what_it_is_told_is_left,
-	   a_server_that_is_not_there_is_told)
+	   a_server_that_is_not_there_is_told,
+	   it_is_connected_to_with_the_first_request,
+	   one_that_cannot_be_had_is_told, one_that_is_silent_is_given_up,
+	   its_last_words_are_read_though_it_reads_no_more)
