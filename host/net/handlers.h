@@ -15,6 +15,7 @@
 #ifndef HUTCH_HOST_NET_HANDLERS_H
 #define HUTCH_HOST_NET_HANDLERS_H
 
+#include "common/list.h"
 #include "common/loop.h"
 
 #define HANDLERS_WAIT_NS  10000000000ull /* for a connection, in all */
