@@ -35,7 +35,6 @@ POLICY = {"rules": [
     {"intercept": "pypi.example.org", "inject": [KNOWN]},
     {"intercept": "npm.example.org", "inject": [KNOWN]},
     {"allow": "open.example.org"}]}
-NAMES = (*services.NAMES, "open.example.org")
 BULK = native.BULK
 FOLDER = program.CERTS
 
@@ -224,11 +223,11 @@ def main():
     wire, net = sys.argv[1:3]
     if world.skip():
         return
-    program.NAMES.update(dict.fromkeys(NAMES, (Internet.WEB4, None)))
+    program.NAMES.update(dict.fromkeys(services.NAMES,
+                                       (Internet.WEB4, None)))
     # Of its own: what is no TLS is intercepted for any name of an address.
     program.NAMES["open.example.org"] = (Internet.OTHER4, None)
-    services.make_certs(FOLDER, NAMES)
-    services.make_repo(FOLDER)
+    services.make_certs(FOLDER)
     world.be_the_host()
 
     def internet():

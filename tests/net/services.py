@@ -4,8 +4,8 @@
 
 Usage: services.py FOLDER LOGIN ADDRESS...
 
-FOLDER has ca.pem, leaf.pem and leaf.key (make_certs), and repo/app.git, if there
-is one. Each request is a line in FOLDER/log: scheme, method, Host, path, "knows"
+FOLDER gets ca.pem, leaf.pem and leaf.key (make_certs), and "up" when all is
+served. Each request is a line in FOLDER/log: scheme, method, Host, path, "knows"
 or "stranger". LOGIN is what knows: the value of Authorization.
 
     /open/...            "welcome"
@@ -18,6 +18,7 @@ or "stranger". LOGIN is what knows: the value of Authorization.
     /npm/                an npm registry with one package, for who has LOGIN
 """
 import base64
+import functools
 import hashlib
 import http.server
 import io
@@ -27,12 +28,10 @@ import ssl
 import socket
 import subprocess
 import sys
-import tarfile
 import threading
-import zipfile
 
 NAMES = ("site.example.org", "git.example.org", "pypi.example.org",
-         "npm.example.org")
+         "npm.example.org", "open.example.org")
 PACKAGE = "hutchdemo"
 WHEEL = f"{PACKAGE}-1.0-py3-none-any.whl"
 PIECE = bytes(range(256)) * 256
@@ -47,19 +46,21 @@ def make_certs(folder, names=NAMES):
     def openssl(*args):
         subprocess.run(["openssl", *args], check=True, cwd=folder,
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
-    openssl("req", "-x509", *key, "-keyout", "ca.key", "-out", "ca.pem",
-            "-subj", "/CN=private CA", "-days", "30")
-    openssl("req", *key, "-keyout", "leaf.key", "-out", "leaf.csr",
-            "-subj", f"/CN={names[0]}")
-    with open(os.path.join(folder, "ext"), "w") as f:
-        f.write("subjectAltName=" + ",".join(f"DNS:{n}" for n in names))
-    openssl("x509", "-req", "-in", "leaf.csr", "-CA", "ca.pem", "-CAkey",
-            "ca.key", "-out", "leaf.pem", "-days", "30", "-extfile", "ext")
+    key = ["req", "-x509", "-newkey", "ec", "-pkeyopt",
+           "ec_paramgen_curve:P-256", "-nodes", "-days", "30"]
+    openssl(*key, "-keyout", "ca.key", "-out", "ca.pem", "-subj",
+            "/CN=private CA")
+    openssl(*key, "-keyout", "leaf.key", "-out", "leaf.pem", "-subj",
+            f"/CN={names[0]}", "-CA", "ca.pem", "-CAkey", "ca.key", "-addext",
+            "subjectAltName=" + ",".join(f"DNS:{n}" for n in names), "-addext",
+            "basicConstraints=critical,CA:FALSE")
 
 
 def make_repo(folder):
-    """repo/app.git, with one commit, to clone and to push to."""
+    """repo/app.git, with one commit, to clone and to push to; only once."""
+    repo = os.path.join(folder, "repo", "app.git")
+    if os.path.exists(repo):
+        return
     env = {"PATH": os.environ["PATH"], "HOME": folder,
            "GIT_CONFIG_NOSYSTEM": "1",
            **{f"GIT_{who}_{what}": value for who in ("AUTHOR", "COMMITTER")
@@ -68,7 +69,6 @@ def make_repo(folder):
     def git(*args, data=None):
         return subprocess.run(["git", *args], check=True, env=env, input=data,
                               stdout=subprocess.PIPE).stdout.strip().decode()
-    repo = os.path.join(folder, "repo", "app.git")
     git("init", "-q", "--bare", "-b", "main", repo)
     at = f"--git-dir={repo}"
     blob = git(at, "hash-object", "-w", "--stdin", data=b"by git\n")
@@ -79,6 +79,8 @@ def make_repo(folder):
 
 
 def wheel():
+    # Here, and tarfile below: where modules load slowly not all are wanted.
+    import zipfile
     info = f"{PACKAGE}-1.0.dist-info"
     files = {f"{PACKAGE}.py": "words = 'by pip'\n",
              f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {PACKAGE}\n"
@@ -94,7 +96,9 @@ def wheel():
     return out.getvalue()
 
 
+@functools.cache
 def node_package():
+    import tarfile
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w:gz") as t:
         for name, text in (("package.json", json.dumps(
@@ -220,6 +224,8 @@ class Visit(http.server.BaseHTTPRequestHandler):
     def at_git(self):
         path, _, query = self.path.partition("?")
         data = self.body()
+        with self.server.site.lock:
+            make_repo(self.server.site.folder)
         out = subprocess.run(
             ["git", "http-backend"], input=data, check=True,
             stdout=subprocess.PIPE, env={
@@ -249,6 +255,7 @@ class Visit(http.server.BaseHTTPRequestHandler):
         self.give(wheel(), "application/zip")
 
     def at_npm(self):
+        # Made once, since when it was made is in it.
         tarball = node_package()
         if self.path.endswith(".tgz"):
             return self.give(tarball, "application/octet-stream")
@@ -283,6 +290,7 @@ class Server(http.server.ThreadingHTTPServer):
 class Site:
     def __init__(self, folder, login, addresses):
         self.folder, self.login = folder, login
+        self.lock = threading.Lock()
         self.log = open(os.path.join(folder, "log"), "a", buffering=1)
         tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         tls.load_cert_chain(os.path.join(folder, "leaf.pem"),
@@ -313,7 +321,6 @@ class Site:
 def main():
     folder, login = sys.argv[1:3]
     make_certs(folder)
-    make_repo(folder)
     Site(folder, login, sys.argv[3:])
     # Who waits for this file waits for the servers.
     open(os.path.join(folder, "up"), "w").close()
