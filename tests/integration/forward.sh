@@ -70,5 +70,20 @@ test_ports_of_a_guest_without_network() {
 	is "$v4" "$again" "the port of the next VM"
 	refused 125 'in use' hutch start -p "$v4:7" w
 	refused 125 'no VM named' hutch inspect w
+
+	# It leads there again, each side may end first, and nobody may be there.
+	bring_tool v
+	client refused 127.0.0.1 "$v4"
+	expect 0 hutch exec -d --name bye v -- guest_tool bye 127.0.0.1 7
+	expect 0 hutch wait --for port=7 v bye
+	client late 127.0.0.1 "$v4" 300000
+	expect 0 hutch wait v bye
+	is 300000 "$(hutch logs v bye)" "what came when the guest had ended"
+	client refused 127.0.0.1 "$v4"
+	expect 0 hutch ports v
+	is 0 "$(grep -c guest_tool "$out" || true)" "sockets of who has ended"
+	hutch stop v
+	expect 0 hutch start -p "$v4:7" v
+	client refused 127.0.0.1 "$v4"
 	hutch kill v
 }

@@ -5,6 +5,7 @@
 Usage: forward_client.py many HOST PORT N	N at once, 4 KiB each
        forward_client.py big HOST PORT BYTES	one, as much both ways at once
        forward_client.py refused HOST PORT	is reset before a byte comes
+       forward_client.py late HOST PORT BYTES	says that much when the other is done
        forward_client.py held HOST PORT		says "held", waits for its end
 
 Each says all, then its end, and reads to the other's end.
@@ -71,6 +72,14 @@ def refused(host, port):
     sys.exit(f"{data} came, and no reset")
 
 
+def late(host, port, size):
+    s = connect(host, port)
+    if (data := read_all(s)) != b"bye":
+        sys.exit(f"{data} came, and no bye")
+    s.sendall(bytes(size))
+    s.shutdown(socket.SHUT_WR)
+
+
 def held(host, port):
     s = connect(host, port)
     s.sendall(b"x")
@@ -87,8 +96,8 @@ def held(host, port):
 
 def main():
     what, host, port = sys.argv[1], sys.argv[2], int(sys.argv[3])
-    {"many": many, "big": big, "refused": refused, "held": held}[what](
-        host, port, *map(int, sys.argv[4:]))
+    {"many": many, "big": big, "refused": refused, "late": late,
+     "held": held}[what](host, port, *map(int, sys.argv[4:]))
 
 
 main()

@@ -8,6 +8,8 @@
  *	guest_tool listen ADDRESS PORT	a TCP server that never accepts
  *	guest_tool echo ADDRESS PORT	one that sends back what it gets, until
  *					its end
+ *	guest_tool bye ADDRESS PORT	for one connection: "bye" and the end, then
+ *					how many bytes come, on stdout
  *	guest_tool lock flock|fcntl wait|try FILE COMMAND...
  *					run it with FILE locked; 1: it cannot be
  *	guest_tool bomb			as many processes as it gets
@@ -129,6 +131,26 @@ static void serve_echo(int listener)
 	}
 }
 
+/* Who has said all still hears. */
+static void serve_bye(int listener)
+{
+	const int fd = accept(listener, NULL, NULL);
+	char buf[65536];
+	long total = 0;
+	ssize_t n;
+
+	if (fd < 0)
+		die("accept");
+	put(fd, "bye");
+	if (shutdown(fd, SHUT_WR) < 0)
+		die("shutdown");
+	while ((n = read(fd, buf, sizeof(buf))) > 0)
+		total += n;
+	if (n < 0)
+		die("read");
+	(void)printf("%ld\n", total);
+}
+
 /* What is executed goes on to have both kinds. */
 static void lock(char **argv)
 {
@@ -161,6 +183,8 @@ int main(int argc, char **argv)
 		lock(argv + 2);
 	else if (strcmp(what, "echo") == 0 && argc == 4)
 		serve_echo(listen_on(argv[2], argv[3], SOMAXCONN));
+	else if (strcmp(what, "bye") == 0 && argc == 4)
+		serve_bye(listen_on(argv[2], argv[3], 4));
 	else if (strcmp(what, "listen") == 0 && argc == 4)
 		for (listen_on(argv[2], argv[3], 4);;)
 			(void)pause();
