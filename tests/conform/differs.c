@@ -30,8 +30,10 @@ static const struct difference differences[] = {
 	  "access/root_reads_and_writes_all listxattr/no_right_is_needed", 0,
 	  "the host's user has no more rights than a mode gives" },
 	{ "root root-here", "xattr/acl_lets_in xattr/acl_mask", 0,
-	  "of a file in an overlay on FUSE, who is named by an ACL alone is "
-	  "not let in" },
+	  "an ACL that is set on a file of an overlay on FUSE does not let in "
+	  "those it names until the file is read anew: Linux goes by the mode "
+	  "from before. Those of an image, and of files that are made in a "
+	  "folder with a default, do" },
 	{ "root data", "hole/room_without_size", 0,
 	  "with a quota it is a file's size that counts, so nothing can be had "
 	  "behind it" },

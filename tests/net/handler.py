@@ -25,6 +25,7 @@ sys.path[:0] = [HERE, os.path.join(HERE, "..", "integration")]
 import handler_server  # noqa: E402
 import native  # noqa: E402
 import program  # noqa: E402
+import services  # noqa: E402
 import world  # noqa: E402
 from world import Internet  # noqa: E402
 
@@ -409,7 +410,7 @@ def main():
     wire, net, path = sys.argv[1:4]
     if world.skip():
         return
-    program.make_ca(program.CERTS)
+    services.make_certs(program.CERTS, ["web.example.org"])
     world.be_the_host()
     Internet(program.internet)
     handler_server.serve(SOCK)
