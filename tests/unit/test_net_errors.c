@@ -19,7 +19,8 @@
 #include "vmm/net/stream.h"
 #include "vmm/net/tap.h"
 
-#define LEN     60u
+#define LEN       60u
+#define LARGE_LEN 3000u /* too large to be gathered */
 #define QUEUES  4u
 #define NOWHERE 1000 /* first of descriptors that are none */
 
@@ -102,30 +103,39 @@ static int send_frame(struct net_link *l, uint8_t *frame, size_t len)
 	return l->ops->send(l, 0, io, 1, len);
 }
 
-static void expect_frame(int peer, const uint8_t *frame)
+static void expect_frame(int peer, const uint8_t *frame, size_t len)
 {
-	uint8_t got[4 + LEN];
+	uint8_t got[4 + LARGE_LEN];
 
-	ck_assert_int_eq(read(peer, got, sizeof(got)), sizeof(got));
-	ck_assert_mem_eq(got, "\0\0\0\74", 4);
-	ck_assert_mem_eq(got + 4, frame, LEN);
-	ck_assert_int_eq(recv(peer, got, 1, MSG_DONTWAIT), -1);
+	ck_assert_int_eq(read(peer, got, 4 + len), 4 + (ssize_t)len);
+	ck_assert_uint_eq(got[0], 0);
+	ck_assert_uint_eq(got[1], 0);
+	ck_assert_uint_eq(got[2] << 8 | got[3], len);
+	ck_assert_mem_eq(got + 4, frame, len);
+}
+
+static void expect_nothing(int peer)
+{
+	uint8_t got;
+
+	ck_assert_int_eq(recv(peer, &got, 1, MSG_DONTWAIT), -1);
 }
 
 START_TEST(frame_that_there_is_no_memory_to_send_is_lost)
 {
-	uint8_t frame[LEN] = { 1, 2, 3 };
+	uint8_t frame[LARGE_LEN] = { 1, 2, 3 };
 	int peer;
 	struct net_link *l = stream(&peer);
 
 	send_error = ENOBUFS;
-	ck_assert_int_eq(send_frame(l, frame, LEN), -EINVAL);
+	ck_assert_int_eq(send_frame(l, frame, LARGE_LEN), -EINVAL);
 	send_error = ENOMEM;
-	ck_assert_int_eq(send_frame(l, frame, LEN), -EINVAL);
-	ck_assert_int_eq(send_frame(l, frame, LEN), 0);
-	expect_frame(peer, frame);
+	ck_assert_int_eq(send_frame(l, frame, LARGE_LEN), -EINVAL);
+	ck_assert_int_eq(send_frame(l, frame, LARGE_LEN), 0);
+	expect_frame(peer, frame, LARGE_LEN);
+	expect_nothing(peer);
 	send_error = EPIPE;
-	ck_assert_int_eq(send_frame(l, frame, LEN), -EPIPE);
+	ck_assert_int_eq(send_frame(l, frame, LARGE_LEN), -EPIPE);
 	net_link_free(l);
 	ck_assert_int_eq(close(peer), 0);
 }
@@ -134,18 +144,56 @@ END_TEST
 /* Or the peer would take the next frame for the rest of this one. */
 START_TEST(rest_of_a_frame_waits_for_memory)
 {
-	uint8_t frame[LEN] = { 1, 2, 3 };
+	uint8_t frame[LARGE_LEN] = { 1, 2, 3 };
 	int peer;
 	struct net_link *l = stream(&peer);
 
 	send_most = 3;
-	ck_assert_int_eq(send_frame(l, frame, LEN), 0);
+	ck_assert_int_eq(send_frame(l, frame, LARGE_LEN), 0);
+	ck_assert_uint_eq(l->unsent, 4 + LARGE_LEN - 3);
 	send_error = ENOMEM;
 	ck_assert_int_eq(l->ops->flush(l, 0), -ENOBUFS);
 	send_error = ENOBUFS;
-	ck_assert_int_eq(send_frame(l, frame, LEN), -EINVAL);
+	ck_assert_int_eq(send_frame(l, frame, LARGE_LEN), -EINVAL);
 	ck_assert_int_eq(l->ops->flush(l, 0), 0);
-	expect_frame(peer, frame);
+	expect_frame(peer, frame, LARGE_LEN);
+	expect_nothing(peer);
+	net_link_free(l);
+	ck_assert_int_eq(close(peer), 0);
+}
+END_TEST
+
+/* With the first of them a large one goes too, and behind them. */
+START_TEST(small_frames_go_together)
+{
+	uint8_t frame[LARGE_LEN] = { 1, 2, 3 };
+	int peer;
+	struct net_link *l = stream(&peer);
+
+	ck_assert_int_eq(send_frame(l, frame, LEN), 0);
+	ck_assert_int_eq(send_frame(l, frame + 1, LEN), 0);
+	expect_nothing(peer);
+	send_error = ENOBUFS;
+	ck_assert_int_eq(l->ops->flush(l, 0), -ENOBUFS);
+	ck_assert_uint_eq(l->unsent, 2 * (4 + LEN));
+	send_most = 3;
+	ck_assert_int_eq(l->ops->flush(l, 0), 0);
+	expect_frame(peer, frame, LEN);
+	expect_frame(peer, frame + 1, LEN);
+	ck_assert_int_eq(send_frame(l, frame, LEN), 0);
+	ck_assert_int_eq(send_frame(l, frame, LARGE_LEN), 0);
+	expect_frame(peer, frame, LEN);
+	expect_frame(peer, frame, LARGE_LEN);
+	/* As many as there is room for, and then those that are there. */
+	for (unsigned int i = 0; i < 2000; i++)
+		ck_assert_int_eq(send_frame(l, frame, LEN), 0);
+	ck_assert_int_eq(l->ops->flush(l, 0), 0);
+	for (unsigned int i = 0; i < 2000; i++)
+		expect_frame(peer, frame, LEN);
+	expect_nothing(peer);
+	ck_assert_int_eq(send_frame(l, frame, LEN), 0);
+	send_error = EPIPE;
+	ck_assert_int_eq(l->ops->flush(l, 0), -EPIPE);
 	net_link_free(l);
 	ck_assert_int_eq(close(peer), 0);
 }
@@ -164,6 +212,9 @@ START_TEST(frame_to_receive_waits_for_memory)
 	ck_assert_int_eq(l->ops->next(l, 0), -ENOBUFS);
 	ck_assert_int_eq(l->ops->next(l, 0), LEN);
 	recv_error = ENOMEM;
+	/* All of what there was has been read: that is known without asking. */
+	ck_assert_int_eq(l->ops->recv(l, 0, io, 1), -EAGAIN);
+	io[0] = (struct iovec){ frame, sizeof(frame) };
 	ck_assert_int_eq(l->ops->recv(l, 0, io, 1), -ENOBUFS);
 	ck_assert_int_eq(write(peer, sent + 10, LEN - 6), LEN - 6);
 	io[0] = (struct iovec){ frame, sizeof(frame) };
@@ -231,6 +282,7 @@ START_TEST(queues_of_a_tap_are_known_after_a_failure)
 END_TEST
 
 CHECK_MAIN("net_errors", frame_that_there_is_no_memory_to_send_is_lost,
-	   rest_of_a_frame_waits_for_memory, frame_to_receive_waits_for_memory,
+	   rest_of_a_frame_waits_for_memory, small_frames_go_together,
+	   frame_to_receive_waits_for_memory,
 	   frame_too_long_for_a_tap_is_lost,
 	   queues_of_a_tap_are_known_after_a_failure)

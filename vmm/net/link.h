@@ -55,7 +55,8 @@ struct net_link;
  *		the link's.  Return: 0; -EAGAIN; -EFAULT or -EINVAL if this frame
  *		is lost, as it cannot be sent or the host has no memory for it;
  *		any other error: the link is gone
- * @flush:	Send what is left of a frame that @send took.
+ * @flush:	Send what @send took and did not send, @unsent bytes: to be called
+ *		when no more frames are at hand.
  *		Return: 0; -EAGAIN, or -ENOBUFS as of @recv, if some is left; or
  *		the link is gone
  * @offload:	NET_OFFLOAD_* that frames of @recv may have from now on.
@@ -86,6 +87,7 @@ struct net_link_ops {
  * @vnet:	Frames have a struct vnet_hdr in front
  * @offloads:	NET_OFFLOAD_* that it can do, both ways; 0 without @vnet
  * @mtu:	Its own, or 0 if it has none
+ * @unsent:	Of the link alone to write: see @flush
  */
 struct net_link {
 	const struct net_link_ops *ops;
@@ -94,6 +96,7 @@ struct net_link {
 	bool vnet;
 	unsigned int offloads;
 	unsigned int mtu;
+	size_t unsent;
 };
 
 /**

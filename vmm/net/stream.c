@@ -6,11 +6,12 @@
  * the caller wants it; what comes behind it in the same call of the kernel goes
  * into a small buffer, from which it is copied: the next frame's length, and
  * whole small frames.  After a large frame the buffer is made small, as what
- * follows is likely to be large too, and is better not copied.
+ * follows is likely to be large too, and is better not copied.  A read that was not
+ * filled has left nothing: the next asks nobody, and says so.
  *
- * Sending.  A frame that the socket takes only in part is finished from a
- * buffer of its own, since the guest may not wait for it; no other is taken
- * meanwhile.
+ * Sending.  Small frames are gathered, and go with one call of the kernel when
+ * the device has no more for now.  Of a large frame that the socket takes only
+ * in part the rest goes by the same buffer, since the guest may not wait for it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,9 +25,12 @@
 #define PREFIX_LEN 4u
 
 /* Read ahead: much of small frames, little behind large ones. */
-#define AHEAD_MAX 8192u
+#define AHEAD_MAX 16384u
 #define AHEAD_MIN 64u
 #define LARGE     4096u
+
+/* A frame up to that is cheaper to copy than to send by itself. */
+#define SMALL 2048u
 
 /* As many large frames as the host lets a socket hold, rather than three. */
 #define SEND_LEN (1 << 20)
@@ -40,9 +44,10 @@
  * @done:	Of these, received
  * @skip:	Bytes to come that nobody wants
  * @large:	The last frame was
+ * @drained:	The last read left nothing, and that was not told yet
  * @head:	First byte of @ahead not used yet
  * @end:	End of what is in @ahead
- * @tail_len:	Bytes of @tail that are to be sent, from @tail_off on
+ * @tail_off:	From here on link.unsent bytes of @tail are to be sent
  */
 struct stream {
 	struct net_link link;
@@ -51,10 +56,10 @@ struct stream {
 	size_t done;
 	size_t skip;
 	bool large;
+	bool drained;
 	size_t head;
 	size_t end;
 	size_t tail_off;
-	size_t tail_len;
 	uint8_t prefix[PREFIX_LEN];
 	uint8_t ahead[AHEAD_MAX];
 	uint8_t tail[TAIL_MAX];
@@ -77,16 +82,21 @@ static size_t hdr_len(const struct stream *s)
 }
 
 /* Return: bytes, at least one, or -errno. */
-static ssize_t receive(const struct stream *s, struct iovec *iov, int n)
+static ssize_t receive(struct stream *s, struct iovec *iov, int n)
 {
 	struct msghdr m = { .msg_iov = iov, .msg_iovlen = (size_t)n };
 	ssize_t got;
 
+	if (s->drained) {
+		s->drained = false;
+		return -EAGAIN;
+	}
 	do
 		got = recvmsg(s->fd, &m, MSG_DONTWAIT);
 	while (got < 0 && errno == EINTR);
 	if (got < 0)
 		return net_link_error(errno);
+	s->drained = (size_t)got < net_iov_len(iov, n);
 	return got == 0 ? -EPIPE : got;
 }
 
@@ -217,8 +227,10 @@ static ssize_t stream_recv(struct net_link *l, unsigned int q,
 		s->done += had;
 		s->end = (size_t)r - had;
 	}
-	if (s->done < s->len)
+	if (s->done < s->len) {
+		s->drained = false;
 		return -EAGAIN;
+	}
 	r = (ssize_t)s->len;
 	s->large = s->len >= LARGE;
 	s->len = 0;
@@ -244,31 +256,41 @@ static int stream_flush(struct net_link *l, unsigned int q)
 	struct stream *s = stream_of(l);
 
 	(void)q;
-	while (s->tail_len > 0) {
-		struct iovec v = { s->tail + s->tail_off, s->tail_len };
+	while (l->unsent > 0) {
+		struct iovec v = { s->tail + s->tail_off, l->unsent };
 		ssize_t sent = transmit(s, &v, 1);
 
 		if (sent < 0)
 			return (int)sent;
 		s->tail_off += (size_t)sent;
-		s->tail_len -= (size_t)sent;
+		l->unsent -= (size_t)sent;
 	}
+	s->tail_off = 0;
 	return 0;
 }
 
-/* A piece that cannot be had any more is sent as zeros: the length stands. */
-static void keep_tail(struct stream *s, const struct iovec *iov, int n)
+/*
+ * A piece that cannot be had is kept as zeros.
+ *
+ * Return: 0, or -EFAULT if there was one
+ */
+static int keep_tail(struct stream *s, const struct iovec *iov, int n)
 {
-	s->tail_off = 0;
-	for (int i = 0; i < n; i++) {
-		uint8_t *to = s->tail + s->tail_len;
+	int r = 0;
 
-		bug_on(iov[i].iov_len > sizeof(s->tail) - s->tail_len);
+	for (int i = 0; i < n; i++) {
+		size_t used = s->tail_off + s->link.unsent;
+		uint8_t *to = s->tail + used;
+
+		bug_on(iov[i].iov_len > sizeof(s->tail) - used);
 		if (gmem_copy(s->link.mem, to, iov[i].iov_base,
-			      iov[i].iov_len) < 0)
+			      iov[i].iov_len) < 0) {
 			memset(to, 0, iov[i].iov_len);
-		s->tail_len += iov[i].iov_len;
+			r = -EFAULT;
+		}
+		s->link.unsent += iov[i].iov_len;
 	}
+	return r;
 }
 
 /*
@@ -281,11 +303,24 @@ static int lost_or(int r)
 	return r == -ENOBUFS ? -EINVAL : r;
 }
 
+/* A small one, that goes with others. Return: 0 or -EFAULT */
+static int gather(struct stream *s, const struct iovec *iov, int n)
+{
+	const size_t before = s->link.unsent;
+	int r = keep_tail(s, iov, n);
+
+	if (r < 0)
+		s->link.unsent = before;
+	return r;
+}
+
 static int stream_send(struct net_link *l, unsigned int q, struct iovec *iov,
 		       int n, size_t len)
 {
 	struct stream *s = stream_of(l);
-	int r = stream_flush(l, q);
+	const size_t all = PREFIX_LEN + len;
+	size_t room = sizeof(s->tail) - s->tail_off - l->unsent;
+	int r = all <= SMALL && all <= room ? 0 : stream_flush(l, q);
 	ssize_t sent;
 
 	if (r < 0)
@@ -297,13 +332,15 @@ static int stream_send(struct net_link *l, unsigned int q, struct iovec *iov,
 	s->prefix[3] = (uint8_t)len;
 	iov[0].iov_base = s->prefix;
 	iov[0].iov_len = PREFIX_LEN;
+	if (all <= SMALL)
+		return gather(s, iov, n + 1);
 	sent = transmit(s, iov, n + 1);
 	if (sent < 0)
 		return lost_or((int)sent);
-	if ((size_t)sent < PREFIX_LEN + len) {
-		n = net_iov_cut(iov, n + 1, (size_t)sent,
-				PREFIX_LEN + len - (size_t)sent);
-		keep_tail(s, iov, n);
+	if ((size_t)sent < all) {
+		n = net_iov_cut(iov, n + 1, (size_t)sent, all - (size_t)sent);
+		/* The length stands, whatever has become of the rest. */
+		(void)keep_tail(s, iov, n);
 	}
 	return 0;
 }

@@ -140,7 +140,26 @@ static inline unsigned int net_tx_queue(const struct net_pair *p)
 	return 2 * p->i + 1;
 }
 
+static inline void net_lock(struct virtio_net *n)
+{
+	(void)pthread_mutex_lock(&n->vd.lock);
+}
+
+static inline void net_unlock(struct virtio_net *n)
+{
+	(void)pthread_mutex_unlock(&n->vd.lock);
+}
+
 /* All of them: lock held. */
+
+/** net_is_still() - Whether no system call that touches buffers is under way */
+bool net_is_still(const struct virtio_net *n);
+
+/** net_is_agreed() - Whether the driver runs, and the link knows what with */
+bool net_is_agreed(const struct virtio_net *n);
+
+/** net_wake() - All threads look at what has changed */
+void net_wake(struct virtio_net *n);
 
 /** net_may_serve() - Whether @p may begin anything */
 bool net_may_serve(const struct net_pair *p);
@@ -159,7 +178,7 @@ MUST_CHECK bool net_end(struct net_pair *p, enum net_dir dir);
 /** net_lost() - The link is gone; what waits for it is given back */
 void net_lost(struct virtio_net *n, int why);
 
-/** net_flush() - The rest of a frame. Return: true if @p waits with some left */
+/** net_flush() - What is left of frames. Return: true if @p waits with some left */
 bool net_flush(struct net_pair *p);
 
 /** net_retry() - The host has no memory now: @p looks again a little later */
