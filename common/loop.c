@@ -63,11 +63,19 @@ void loop_mod(struct loop_io *io, uint32_t events)
 
 void loop_del(struct loop_io *io)
 {
+	if (!io->loop)
+		return;
+	(void)epoll_ctl(io->loop->epfd, EPOLL_CTL_DEL, io->fd, NULL);
+	loop_forget(io);
+}
+
+/* The kernel itself stops watching what is closed. */
+void loop_forget(struct loop_io *io)
+{
 	struct loop *l = io->loop;
 
 	if (!l)
 		return;
-	(void)epoll_ctl(l->epfd, EPOLL_CTL_DEL, io->fd, NULL);
 	for (int i = 0; i < l->n_batch; i++)
 		if (l->batch[i].data.ptr == io)
 			l->batch[i].data.ptr = NULL;

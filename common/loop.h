@@ -114,6 +114,9 @@ void loop_mod(struct loop_io *io, uint32_t events);
 /** loop_del() - Stop watching, drop what waits in this batch; idempotent */
 void loop_del(struct loop_io *io);
 
+/** loop_forget() - loop_del() of what is closed next, and has no duplicate */
+void loop_forget(struct loop_io *io);
+
 /** loop_timer_set() - Fire once in @ns nanoseconds; sets it anew if set */
 void loop_timer_set(struct loop *l, struct loop_timer *t, uint64_t ns,
 		    loop_timer_fn *fn);

@@ -35,30 +35,57 @@ static void tell_error(struct dgram *d, int err)
 }
 
 /*
- * Datagrams come in the scratch buffer and are copied to where they are sent
- * from: how long each is, is known only then.
+ * Datagrams come in the scratch buffer, so many that all find room on the link, and
+ * are copied to where they are sent from: how long each is, is known only then.
+ *
+ * Return: how many, fewer than @most if those were all; or -errno
  */
+static int receive(struct dgram *d, struct mmsghdr *m, unsigned int most)
+{
+	const size_t head = d->ops->head;
+	struct iovec iov[DGRAM_BATCH];
+	int n;
+
+	for (unsigned int i = 0; i < most; i++) {
+		iov[i].iov_base = d->f.net->scratch + (size_t)i * NET_SCRATCH +
+				  head;
+		iov[i].iov_len = NET_SCRATCH - head;
+		m[i] = (struct mmsghdr){ .msg_hdr = { .msg_iov = &iov[i],
+						      .msg_iovlen = 1 } };
+	}
+	n = recvmmsg(d->f.fd, m, most, MSG_DONTWAIT, NULL);
+	return n < 0 ? -errno : n;
+}
+
 static bool turn(struct flow *f)
 {
 	struct dgram *d = dgram_of(f);
 	struct net *n = f->net;
+	struct mmsghdr m[DGRAM_BATCH];
+	int got;
 
-	for (unsigned int i = 0; i < UDP_TURN; i++) {
-		ssize_t len;
+	for (unsigned int done = 0; done < UDP_TURN;
+	     done += (unsigned int)got) {
+		size_t most =
+			MIN(DGRAM_BATCH, link_room(&n->link) / NET_TURN_ROOM);
 
-		if (link_room(&n->link) < NET_TURN_ROOM)
+		if (!most)
 			return true;
-		len = recv(f->fd, n->scratch + d->ops->head,
-			   NET_SCRATCH - d->ops->head, MSG_DONTWAIT);
-		if (len < 0 && errno == EAGAIN)
+		got = receive(d, m, (unsigned int)most);
+		if (got == -EAGAIN)
 			return false;
-		if (len < 0) {
-			tell_error(d, -errno);
+		if (got < 0) {
+			tell_error(d, got);
+			got = 1;
 			continue;
 		}
 		d->heard = true;
 		d->used_ns = net_now(n);
-		d->ops->deliver(d, n->scratch, d->ops->head + (size_t)len);
+		for (int i = 0; i < got; i++)
+			d->ops->deliver(d, n->scratch + (size_t)i * NET_SCRATCH,
+					d->ops->head + m[i].msg_len);
+		if ((size_t)got < most)
+			return false;
 	}
 	return true;
 }

@@ -149,7 +149,7 @@ static void on_end_of_batch(struct loop_defer *d)
 static void detach(struct flow *f)
 {
 	f->dead = true;
-	loop_del(&f->io);
+	loop_forget(&f->io);
 	loop_timer_cancel(&f->timer);
 	if (f->fd >= 0)
 		(void)close(take_fd(&f->fd));

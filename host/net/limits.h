@@ -69,6 +69,10 @@
 #define TCP_WSCALE         7u
 #define TCP_MSS_MIN        128u
 #define TCP_MSS_UNSAID     536u
+#define TCP_ACK_NS         1000000ull /* an answer may carry it until then */
+#define TCP_ACK_BYTES      4096u      /* more than that is acked at once */
+#define TCP_ACK_QUICK      16u        /* so are so many after one that waited */
+#define TCP_LAZY_DROPS     8u         /* acked so often, it is dropped */
 #define TCP_RETRY_NS       (1ull * 1000000000) /* doubled each time */
 #define TCP_DOUBLINGS_MAX  6u
 #define TCP_RETRIES_MAX    12u
@@ -99,6 +103,7 @@
 /* Datagrams. */
 #define UDP_IDLE_NS     (180ull * 1000000000)
 #define UDP_UNHEARD_NS  (30ull * 1000000000)
+#define DGRAM_BATCH     5u  /* received with one system call */
 #define UDP_TURN        32u /* datagrams of one flow before the next has one */
 #define UDP_PAYLOAD_MAX 65527u
 #define PING_IDLE_NS    (30ull * 1000000000)

@@ -369,6 +369,7 @@ int net_open(struct net *n, struct loop *loop, int fd,
 	flows_init(&n->flows);
 	list_init(&n->half);
 	list_init(&n->looks);
+	list_init(&n->owed);
 	n->tcp_max = cfg->tcp_max ? MIN(cfg->tcp_max, NET_TCP_MAX)
 				  : NET_TCP_MAX;
 	if (cfg->mtu < NET_MTU_MIN || cfg->mtu > NET_MTU_MAX)
@@ -378,7 +379,8 @@ int net_open(struct net *n, struct loop *loop, int fd,
 		return err_set(e, -EIO, "no random bytes: %s", strerror(errno));
 	n->flows.hash_key = key[0];
 	n->isn_key = key[1];
-	n->scratch = malloc(NET_SCRATCH);
+	/* Of what nobody touches there is no memory. */
+	n->scratch = malloc((size_t)DGRAM_BATCH * NET_SCRATCH);
 	if (!n->scratch)
 		return err_set(e, -ENOMEM, "out of memory");
 	n->begin = net_rate(cfg->new_burst, NET_NEW_NS);
@@ -398,6 +400,7 @@ void net_close(struct net *n)
 		return;
 	flows_done(&n->flows);
 	loop_defer_cancel(n->loop, &n->batch);
+	loop_timer_cancel(&n->owed_timer);
 	frags_done(&n->frags);
 	link_close(&n->link);
 	free(take_ptr(&n->scratch));

@@ -24,7 +24,7 @@
 #include "host/net/link.h"
 #include "host/net/packet.h"
 
-#define NET_SCRATCH 65535u
+#define NET_SCRATCH 65535u /* a piece of it */
 
 /**
  * struct net_config - What a network is made of
@@ -121,13 +121,15 @@ struct net {
 	struct net_rate begin; /* of flows to outside */
 	struct list half;      /* TCP that is not open yet, oldest first */
 	unsigned int n_half;
+	struct list owed; /* TCP whose guest is owed an acknowledgement */
+	struct loop_timer owed_timer;
 	unsigned int tcp_max; /* NET_TCP_MAX, or what descriptors allow */
 	struct list looks;    /* TCP that is being looked at, oldest first */
 	unsigned int n_look;
 	unsigned int n_large; /* flows with buffers as large as they get */
 	unsigned int n_own;   /* TCP whose other end nobody has yet */
 	bool peek_off;
-	uint8_t *scratch; /* NET_SCRATCH bytes, for what is being composed */
+	uint8_t *scratch; /* for what is being composed: DGRAM_BATCH pieces */
 	uint16_t ip4_id;
 	uint32_t ip6_id;
 };

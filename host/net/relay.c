@@ -47,7 +47,7 @@ static void free_ask(struct loop_defer *d)
 
 static void stop_asking(struct relay_ask *a)
 {
-	loop_del(&a->io);
+	loop_forget(&a->io);
 	loop_timer_cancel(&a->timer);
 	if (a->fd >= 0)
 		(void)close(take_fd(&a->fd));

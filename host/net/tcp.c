@@ -20,6 +20,7 @@ void tcp_close(struct tcp *c)
 	if (c->state != TCP_OPEN)
 		c->f.net->n_half--;
 	list_del(&c->half);
+	list_del(&c->owed);
 	tcp_look_drop(c);
 	own = tcp_own_take(c);
 	flow_end(&c->f);

@@ -26,6 +26,7 @@
  *	tcp.c		segments: to which connection, or to none
  *	tcp_open.c	from SYN to the guest's first acknowledgement
  *	tcp_in.c	guest to host
+ *	tcp_ack.c	acknowledgements that wait for an answer to go with
  *	tcp_out.c	host to guest
  *	tcp_seg.c	headers
  *	tcp_look.c	bytes that are judged before they go out
@@ -52,6 +53,7 @@ enum tcp_state {
  * @is_tcp:	@f.fd is a TCP socket, not another stream
  * @own_fd:	Its other end, until it is known who gets it; else -1
  * @rcv_nxt:	The guest's next byte
+ * @rcv_told:	Up to where it was told that we have all
  * @rcv_edge:	Up to where it was told it may send
  * @rcv_most:	The largest window that it was told
  * @snd_una:	Our first byte that it has not acknowledged
@@ -69,6 +71,8 @@ enum tcp_state {
  * @must_look:	None of the guest's bytes may go out yet
  * @look:	Those that have come, if there are any
  * @ack_now:	The guest is to hear from us
+ * @owed:	In the list of those whose guest is to, soon
+ * @quick:	So many of its segments are acknowledged at once
  * @spoke:	Something of the peer's was sent to the guest, ever
  * @more:	There may be something in the socket that was not sent
  * @urgent:	There was urgent data in it, at which a read may end early
@@ -77,6 +81,7 @@ enum tcp_state {
  * @fin_in:	The guest has ended its side, and the peer has been told
  * @want_out:	EPOLLOUT is awaited
  * @refused:	The socket did not take all that it was told it may send
+ * @lazy:	Acknowledgements since something was dropped
  * @dups:	Acknowledgements of @snd_una, again
  * @tries:	Sent again so many times since the guest last took something
  * @since_ns:	When it last did, or when there first was something to take
@@ -87,6 +92,7 @@ struct tcp {
 	struct list half;
 	enum tcp_state state;
 	uint32_t rcv_nxt;
+	uint32_t rcv_told;
 	uint32_t rcv_edge;
 	uint32_t rcv_most;
 	uint32_t snd_una;
@@ -106,6 +112,8 @@ struct tcp {
 	struct tcp_look *look;
 	bool must_look;
 	bool ack_now;
+	struct list owed;
+	uint8_t quick;
 	bool spoke;
 	bool more;
 	bool urgent;
@@ -115,6 +123,7 @@ struct tcp {
 	bool want_out;
 	bool asked;
 	bool refused;
+	uint8_t lazy;
 	uint8_t dups;
 	uint8_t tries;
 	uint64_t since_ns;
@@ -234,6 +243,14 @@ void tcp_in_writable(struct tcp *c);
 /** tcp_in_put() - Write to the socket. Return: bytes it took, or -errno */
 MUST_CHECK ssize_t tcp_in_put(struct tcp *c, const uint8_t *data, size_t len);
 
+/* ---- tcp_ack.c ---- */
+
+/** tcp_ack_data() - Data has been taken: acknowledge it, now or soon */
+void tcp_ack_data(struct tcp *c);
+
+/** tcp_ack_told() - The guest has been told how far we are */
+void tcp_ack_told(struct tcp *c);
+
 /* ---- tcp_look.c ---- */
 
 /**
@@ -272,8 +289,11 @@ bool tcp_out_ack(struct tcp *c, const struct tcp_seg *s);
 /** tcp_out_again() - Begin again at what it has not acknowledged */
 void tcp_out_again(struct tcp *c);
 
-/** tcp_out_drop() - Drop what it has acknowledged from the socket */
-void tcp_out_drop(struct tcp *c);
+/**
+ * tcp_out_drop() - Drop what it has acknowledged from the socket
+ * @lazily:	A little of it may stay for now
+ */
+void tcp_out_drop(struct tcp *c, bool lazily);
 
 /* ---- tcp_time.c ---- */
 

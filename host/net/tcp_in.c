@@ -178,7 +178,10 @@ static void take(struct tcp *c, struct tcp_seg *s)
 		return;
 	}
 	c->rcv_nxt += (uint32_t)n;
-	c->ack_now |= s->len > 0;
+	if ((size_t)n < s->len)
+		c->ack_now = true;
+	else if (s->len)
+		tcp_ack_data(c);
 	c->refused |= (size_t)n < s->len;
 	if (!(s->flags & TCP_FIN) || (size_t)n < s->len)
 		return;

@@ -35,12 +35,14 @@ static void on_event(struct flow *f, uint32_t events)
 static void settle(struct flow *f)
 {
 	struct tcp *c = tcp_of(f);
+	const bool over = c->fin_in && tcp_fin_acked(c);
 
-	tcp_out_drop(c);
+	/* To close a socket with something in it is a reset. */
+	tcp_out_drop(c, !over);
 	if (c->ack_now)
 		tcp_seg_send(c, TCP_ACK, c->snd_nxt);
 	/* Both have ended, and the guest knows it. */
-	if (c->fin_in && tcp_fin_acked(c))
+	if (over)
 		tcp_close(c);
 }
 
@@ -83,6 +85,8 @@ static struct tcp *new_tcp(struct net *n, const struct flow_key *key,
 	c->f.ops = &ops;
 	c->f.key = *key;
 	list_init(&c->half);
+	list_init(&c->owed);
+	c->quick = TCP_ACK_QUICK / 4;
 	c->is_tcp = true;
 	c->own_fd = -1;
 	c->peek_at = UINT32_MAX;
@@ -90,6 +94,7 @@ static struct tcp *new_tcp(struct net *n, const struct flow_key *key,
 	c->guest_ws = s->ws < 0 ? 0 : (uint8_t)s->ws;
 	c->our_ws = s->ws < 0 ? 0 : TCP_WSCALE;
 	c->rcv_nxt = s->seq + 1;
+	c->rcv_told = c->rcv_nxt;
 	c->rcv_edge = c->rcv_nxt;
 	c->snd_una = initial_seq(n, key);
 	c->snd_nxt = c->snd_una;

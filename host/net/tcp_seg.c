@@ -105,7 +105,7 @@ void tcp_seg_fill(struct tcp *c, void *at, uint8_t flags, uint32_t seq)
 	memcpy(at, &h, sizeof(h));
 	c->rcv_edge = c->rcv_nxt + (wnd << ws);
 	c->rcv_most = MAX(c->rcv_most, wnd << ws);
-	c->ack_now = false;
+	tcp_ack_told(c);
 }
 
 /** struct syn_options - What is said once, when it begins */

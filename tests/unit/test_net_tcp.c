@@ -115,6 +115,49 @@ START_TEST(data_goes_there_and_back)
 }
 END_TEST
 
+/* The answer carries it; else it comes by itself, and then so do the next. */
+START_TEST(an_acknowledgement_waits_for_the_answer)
+{
+	static uint8_t frame[LK_FRAME_MAX];
+	static const char much[TCP_ACK_BYTES + 2] = { 0 };
+	const size_t at = sizeof(struct eth_hdr) + sizeof(struct ip4_hdr);
+	const struct tcp_hdr *h;
+	const uint8_t *data;
+	size_t len;
+
+	open_one();
+	conn()->quick = 0;
+	say("ask");
+	heard("ask");
+	ck_assert_ptr_null(lk_answer(&k, &t, NULL, NULL));
+	ck_assert_int_eq(send(k.stream, "yes", 3, 0), 3);
+	h = lk_answer(&k, &t, &data, &len);
+	ck_assert_ptr_nonnull(h);
+	ck_assert_uint_eq(len, 3);
+	ck_assert_uint_eq(be32_get(h->ack), t.seq);
+	ck_assert_ptr_null(lk_answer(&k, &t, NULL, NULL));
+	ck_assert(list_empty(&k.net.owed));
+	t.ack += 3;
+	say("tell");
+	heard("tell");
+	ck_assert_uint_eq(lk_wait(&k, frame), at + sizeof(*h));
+	h = (const void *)(frame + at);
+	ck_assert_uint_eq(be32_get(h->ack), t.seq);
+	for (unsigned int i = 0; i < TCP_ACK_QUICK; i++) {
+		say("more");
+		heard("more");
+		acked();
+	}
+	lk_segment(&k, &t, TCP_ACK, much, sizeof(much));
+	t.seq += sizeof(much);
+	acked();
+	say("last");
+	/* And one that is owed something may end. */
+	ck_assert(!list_empty(&k.net.owed));
+	lk_done(&k);
+}
+END_TEST
+
 START_TEST(what_is_denied_is_reset_at_once)
 {
 	const struct tcp_hdr *h;
@@ -1315,9 +1358,10 @@ START_TEST(a_new_policy_ends_what_is_intercepted)
 END_TEST
 
 CHECK_MAIN(
-	"net_tcp", data_goes_there_and_back, what_is_denied_is_reset_at_once,
-	segments_of_no_connection_are_reset, a_refused_connection_is_reset,
-	the_same_syn_again_gets_the_same_answer,
+	"net_tcp", data_goes_there_and_back,
+	an_acknowledgement_waits_for_the_answer,
+	what_is_denied_is_reset_at_once, segments_of_no_connection_are_reset,
+	a_refused_connection_is_reset, the_same_syn_again_gets_the_same_answer,
 	an_answer_to_what_was_not_said_is_reset, half_open_connections_are_few,
 	connections_have_a_limit, a_gap_is_not_filled_from_behind,
 	what_came_already_is_passed_over, who_asks_whether_we_live_is_told,
