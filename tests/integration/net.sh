@@ -44,6 +44,58 @@ stat_of() {
 	PY
 }
 
+# make_iperf: $TMPDIR/iperf, with this machine's iperf3 and all that it loads, for
+# a guest that has it at /iperf.
+make_iperf() {
+	local iperf f
+
+	iperf=$(command -v iperf3) || fail "no iperf3: see scripts/setup"
+	mkdir "$TMPDIR/iperf"
+	# From lines "libc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (..)".
+	for f in "$iperf" $(ldd "$iperf" | grep -oE '/[^ ]+'); do
+		cp "$f" "$TMPDIR/iperf/"
+	done
+	mv "$TMPDIR"/iperf/ld-linux-* "$TMPDIR/iperf/ld.so"
+}
+
+# iperf NS ADDRESS: to a server there, and from there: both ends count the same, and
+# it went by the monitor. Nothing is said of how fast.
+iperf() {
+	local way bytes before after
+
+	bytes=$(size 4M 1G)
+	for way in tx rx; do
+		ip netns exec "$1" iperf3 -s -1 -B "$2" -J \
+			>"$TMPDIR/server.json" &
+		retry 20 listens "$1"
+		before=$(stat_of net_${way}_bytes)
+		expect 0 guest "/iperf/ld.so --library-path /iperf /iperf/iperf3 $(:
+			)-c $2 -n $bytes -J $([ $way = tx ] || echo -R)"
+		after=$(stat_of net_${way}_bytes)
+		wait $!
+		cp "$out" "$TMPDIR/client.json"
+		# (What is under way at its end iperf3 does not wait for. Its server
+		# says of itself what its client was told.)
+		python3 - "$TMPDIR" $way $((after - before)) <<-'PY'
+		import json, sys
+		client, server = (
+		    {k: v["bytes"] for k, v in json.load(open(
+		        f"{sys.argv[1]}/{who}.json"))["end"].items() if k[:3] == "sum"}
+		    for who in ("client", "server"))
+		key = "sum_received" if sys.argv[2] == "tx" else "sum_sent"
+		sent, received = client["sum_sent"], client["sum_received"]
+		print(sys.argv[2:], sent, received, server)
+		assert client[key] == server[key], "the ends do not agree"
+		assert 0 < received <= sent, "more came than went"
+		assert received <= int(sys.argv[3]), "it went another way"
+		PY
+	done
+}
+
+listens() {
+	ip netns exec "$1" ss -Htln "sport = 5201" | grep -q 5201
+}
+
 # Two queues, large frames both ways, IPv4 and IPv6, no checksum by anybody.
 test_tap_root() {
 	local frames bytes
@@ -53,9 +105,11 @@ test_tap_root() {
 	in_ns ip link set tap0 mtu 9000 up
 	in_ns ip addr add 10.11.0.1/24 dev tap0
 	in_ns ip addr add fd11::1/64 dev tap0 nodad
+	make_iperf
 	refused 125 "there is no such interface" in_ns hutch run \
 		--net tap=nosuch -- true
-	expect 0 in_ns hutch start --cpus 2 v --net "tap=tap0,search=lan,$(
+	expect 0 in_ns hutch start --cpus 2 -v ./iperf:/iperf:ro \
+		v --net "tap=tap0,search=lan,$(
 		)address=10.11.0.2/24,gateway=10.11.0.1,dns=10.11.0.1,$(
 		)address=fd11::2/64,gateway=fd11::1"
 	is 9000 "$(guest 'cat /sys/class/net/eth0/mtu')" "MTU"
@@ -72,6 +126,7 @@ test_tap_root() {
 	expect 0 hutch wait v --for port=80
 	is "$sum" "$(in_ns busybox wget -q -O - "http://[fd11::2]/data" |
 		sha256sum)" "what went by the tap"
+	iperf "$ns" 10.11.0.1
 	frames=$(stat_of net_tx_frames) bytes=$(stat_of net_tx_bytes)
 	[ $((bytes / frames)) -gt 9014 ] ||
 		fail "no large frames: $frames of $bytes bytes together"
@@ -92,10 +147,12 @@ test_passt_root() {
 	in_ns ip link set out1 up
 	in_ns ip link set out0 up
 	in_ns ip route add default via 203.0.113.1
-	expect 0 in_ns hutch start v --net passt
+	make_iperf
+	expect 0 in_ns hutch start -v ./iperf:/iperf:ro v --net passt
 	is passt "$(field v net)" "network on record"
 	expect 0 guest "mkdir /w && cd /w && wget -q http://203.0.113.5:8000/data"
 	is "$sum" "$(guest 'sha256sum </w/data')" "what came by passt"
+	iperf "$ns" 203.0.113.5
 	passt=$(pgrep -P "$(field v keeper)" passt)
 	kill "$passt"
 	retry 20 guest '! grep -q 1 /sys/class/net/eth0/carrier 2>&-'
@@ -134,10 +191,13 @@ asks_it() {
 # A policy decides by address and by name, says what it refused, and can change.
 test_policy_root() {
 	make_internet
-	expect 0 in_ns hutch start v --net internet,mtu=9000
+	make_iperf
+	expect 0 in_ns hutch start -v ./iperf:/iperf:ro v \
+		--net internet,mtu=9000
 	is internet,mtu=9000 "$(field v net)" "network on record"
 	expect 0 guest "mkdir /w && cd /w && wget -q http://93.184.216.34:8000/data"
 	is "$sum" "$(guest 'sha256sum </w/data')" "what came from the internet"
+	iperf "$far" 93.184.216.34
 	expect 1 guest "wget -q -O - http://10.9.0.2:8000/data"
 	retry 20 like "tcp 10.9.0.2 port 8000" "$(hutch net log v)" "what was denied"
 	like "tcp 10.9.0.2 port 8000" "$(cat "$HUTCH_STATE/state/v/denied.jsonl")" \
