@@ -194,6 +194,7 @@ by() {
 }
 
 done_net() {
+	[ -z "$tracing" ] || trace "!" 2>/dev/null || true
 	end_net
 	umount "$root/trace" 2>/dev/null || true
 	bench_root_done
