@@ -147,4 +147,10 @@ test_files_of_an_image_are_mapped() {
 	expect 0 hutch run --disk ram --image-dax never -m 512M mapped \
 		/tool dax /big
 	is 0 "$(cat "$out")" "where it is not wanted"
+	# No descriptors for a window: none that is asked for, none unasked.
+	ulimit -n 300
+	expect 0 hutch run --disk ram -m 512M mapped /tool dax /big
+	is 0 "$(cat "$out")" "with few descriptors"
+	refused 125 'raise it, ulimit -n' hutch run --disk ram -m 512M \
+		--image-dax inode mapped /tool dax /big
 }

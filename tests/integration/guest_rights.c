@@ -136,7 +136,7 @@ static void files(void)
 		mode_t mode;
 		long cap, acl;
 	} v[] = {
-		{ "/tool", 0755, -ENODATA, -ENODATA },
+		{ "/plain", 0755, -ENODATA, -ENODATA },
 		{ "/suid", 04755, -ENODATA, -ENODATA },
 		{ "/sgid", 02755, -ENODATA, -ENODATA },
 		{ "/cap", 0755, 20, -ENODATA },
@@ -155,7 +155,7 @@ static void files(void)
 		is(1, attr(v[i].path, "user.mine"), "user.mine", v[i].path);
 		is(1, attr(v[i].path, "trusted.t"), "trusted.t", v[i].path);
 	}
-	says("/tool", "1000 1000 2000 0");
+	says("/plain", "1000 1000 2000 0");
 	says("/suid", "1000 0 2000 1");
 	says("/sgid", "1000 1000 50 0");
 	says("/cap", "1000 1000 2000 1");
@@ -226,8 +226,8 @@ static void kept(void)
 /* A change that changes nothing makes the copy. */
 static void copied(void)
 {
-	static const char *const path[] = { "/suid", "/sgid",   "/cap", "/acl",
-					    "/dir",  "/sparse", "/tool" };
+	static const char *const path[] = { "/suid", "/sgid",   "/cap",  "/acl",
+					    "/dir",  "/sparse", "/plain" };
 
 	for (size_t i = 0; i < sizeof(path) / sizeof(path[0]); i++)
 		if (chmod(path[i], look(path[i]).st_mode & 07777) < 0) {
@@ -269,13 +269,13 @@ static void changed(void)
 	says("/cap", "1000 1000 2000 0");
 	/* And written, it is another program. */
 	is(0,
-	   setxattr("/tool", CAP, "\1\0\0\2\0\x20\0\0\0\0\0\0\0\0\0\0\0\0\0",
+	   setxattr("/plain", CAP, "\1\0\0\2\0\x20\0\0\0\0\0\0\0\0\0\0\0\0\0",
 		    20, 0),
-	   "set capability", "/tool");
-	says("/tool", "1000 1000 2000 1");
-	write_to("/tool", O_APPEND, "\n");
-	is(-ENODATA, attr("/tool", CAP), "capability after a write", "/tool");
-	says("/tool", "1000 1000 2000 0");
+	   "set capability", "/plain");
+	says("/plain", "1000 1000 2000 1");
+	write_to("/plain", O_APPEND, "\n");
+	is(-ENODATA, attr("/plain", CAP), "capability after a write", "/plain");
+	says("/plain", "1000 1000 2000 0");
 	is(0, chmod("/acl", 0640), "chmod", "/acl");
 	is(EACCES, opens(ANN, "/acl", O_RDWR), "open after chmod", "/acl");
 	is(0, opens(ANN, "/acl", O_RDONLY), "read after chmod", "/acl");

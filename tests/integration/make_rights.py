@@ -40,8 +40,8 @@ def layer(tool):
         return t.entry(name, tool, mode=mode, gid=50,
                        pax_headers=dict(XATTRS, **pax))
     return t.tar(
-        program("tool", 0o755), program("suid", 0o4755),
-        program("sgid", 0o2755),
+        program("tool", 0o755), program("plain", 0o755),
+        program("suid", 0o4755), program("sgid", 0o2755),
         program("cap", 0o755, **{"SCHILY.xattr.security.capability": CAP}),
         t.entry("acl", b"acl\n", mode=0o660,
                 pax_headers=dict(XATTRS, **{"SCHILY.acl.access": ACL})),
