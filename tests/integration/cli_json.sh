@@ -24,7 +24,7 @@ test_commands_of_the_document() {
 
 	start web --net internet
 	# Of which there is something to tell.
-	expect 1 hutch exec web -- wget -q -T 20 -O - http://10.0.0.1/
+	expect 1 hutch exec web -- wget -q -O - http://10.0.0.1/
 	expect 0 hutch start --json job -- sh -c 'echo hello; exit 7'
 	shape record
 	retry 60 has job state stopped
