@@ -23,7 +23,8 @@ static int set_and_remove(int fd, bool ro)
 		return -errno;
 	if (ro)
 		return 0;
-	if (fsetxattr(fd, ATTRIBUTE, "", 0, 0) < 0)
+	/* With a value: to 9p an empty one is none. */
+	if (fsetxattr(fd, ATTRIBUTE, "1", 1, 0) < 0)
 		return -errno;
 	(void)fremovexattr(fd, ATTRIBUTE);
 	return 0;
@@ -59,9 +60,8 @@ static int try_renames(int dir, struct err *e)
 		unsigned int flags;
 		const char *what;
 	} tries[] = {
-		{ RENAME_WHITEOUT,
-		  "leave a whiteout where a file was (RENAME_WHITEOUT)" },
-		{ RENAME_EXCHANGE, "exchange two names (RENAME_EXCHANGE)" },
+		{ RENAME_WHITEOUT, "leave whiteouts (RENAME_WHITEOUT)" },
+		{ RENAME_EXCHANGE, "exchange names (RENAME_EXCHANGE)" },
 	};
 
 	if (mknodat(dir, "a", S_IFREG | 0600, 0) < 0)
