@@ -47,6 +47,6 @@ try tree "$(size 3000 80000)" "$(size 60 1400)"
 try git "$(size 2000 20000)"
 try sqlite "$(size 2000 20000)"
 try apt "$(size 200 2000)"
-try stress "$(size 10 100)"
+try stress "$(size 10 100)" 1/1
 try fio "$(size 16 256)"
 checked

@@ -15,10 +15,12 @@
 #	guest_work.sh KIND names N	a folder of N names that changes
 #	guest_work.sh KIND apt N	a package of N files, installed, replaced by
 #					the next, and removed
-#	guest_work.sh KIND stress N	stress-ng, N times what is the least
+#	guest_work.sh KIND stress N P/Q	stress-ng, N times what is the least, of
+#					Q parts of its stressors the P-th
 #	guest_work.sh KIND fio MIB	fio, of each job so much data
 #
-# More than one WORD and its numbers may follow KIND.
+# More than one WORD and its numbers may follow KIND. All is done in a folder of
+# its own, which goes.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -206,7 +208,7 @@ package() {
 # apt_get WORD...: in the folder $system, if there is one, else in this system.
 apt_get() {
 	local options=(-q -y -o Debug::NoLocking=1
-		-o "APT::Sandbox::User=root")
+		-o "APT::Sandbox::User=root" -o "Dir::State::Lists=$PWD/lists")
 
 	[ -z "$system" ] || options+=(-o "Dir::Etc=$system/etc/apt"
 		-o "Dir::State=$system/var/lib/apt"
@@ -244,6 +246,8 @@ apt() {
 		touch "$system"/var/lib/dpkg/{status,available} \
 			"$system/etc/apt/sources.list"
 	}
+	# Of no other package: to read those of all of Debian takes a minute.
+	mkdir -p lists/partial
 	package 1 "$1"
 	package 2 "$1"
 	apt_get install "$PWD/1.deb"
@@ -261,7 +265,7 @@ apt() {
 		is 'configure |configure 1|' "$ends" "calls of a script"
 		rm /var/log/hutch-work
 	}
-	rm -rf 1.deb 2.deb log "${system:-nothing}"
+	rm -r 1.deb 2.deb log lists ${system:+"$system"}
 }
 
 # Stressors of files, each with how much of it is one: most have small counts,
@@ -307,16 +311,15 @@ stressors() {
 }
 
 stress() {
-	local words=() name ops more
+	local words=() name ops more part=${2%/*} of=${2#*/}
 
 	while read -r name ops more; do
 		# shellcheck disable=SC2206 # more is words
 		words+=("--$name" 1 "--$name-ops" $((ops * $1)) $more)
-	done < <(stressors)
+	done < <(stressors | awk -v p="$part" -v q="$of" 'NR % q == p % q')
 	stress-ng --temp-path . --verify --timeout 1h "${words[@]}" >log 2>&1 ||
 		fail "stress-ng: $(tail -n 20 log)"
 	rm log
-	is '' "$(ls -A)" "what it leaves"
 }
 
 # By calls, in whole blocks and across them, by a mapping, and by both queues
@@ -363,6 +366,8 @@ fio_verify() {
 
 kind=$1
 shift
+mkdir guest-work
+cd guest-work
 while [ $# -gt 0 ]; do
 	case $1 in
 	tree)
@@ -374,9 +379,15 @@ while [ $# -gt 0 ]; do
 	odd) odd "$2" ;;
 	names) names "$2" ;;
 	apt) apt "$2" ;;
-	stress) stress "$2" ;;
+	stress)
+		stress "$2" "$3"
+		shift
+		;;
 	fio) fio_verify "$2" ;;
 	*) fail "no work '$1'" ;;
 	esac
 	shift 2
 done
+is '' "$(ls -A)" "what is left"
+cd ..
+rmdir guest-work
