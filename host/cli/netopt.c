@@ -252,7 +252,7 @@ static bool is_told(const struct opt_list *rules, size_t end, const char *head)
 static int put_intercept(struct jsonw *j, const struct opt_list *rules,
 			 size_t i, struct hutch_err *e)
 {
-	char head[HOST_MAX], what[WHAT_MAX];
+	char head[HOST_MAX] = "", what[WHAT_MAX];
 	struct target t;
 	int r = read_head(rules->v + i, head, e);
 

@@ -13,7 +13,7 @@ int tcp_own_take(struct tcp *c)
 
 void tcp_close(struct tcp *c)
 {
-	auto_fd int own = -1;
+	int own;
 
 	if (c->f.dead)
 		return;
@@ -23,6 +23,8 @@ void tcp_close(struct tcp *c)
 	list_del(&c->owed);
 	tcp_look_drop(c);
 	own = tcp_own_take(c);
+	if (own >= 0)
+		(void)close(own);
 	flow_end(&c->f);
 }
 

@@ -16,8 +16,8 @@
 #define OK  "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 #define BIG 1000000u
 
-#define NEVER (3600ull * 1000000000)
-#define SOON  1000000ull
+#define NEVER   (3600ull * 1000000000)
+#define SOON    1000000ull
 #define HANDLED "{\"intercept\":\"a.org\",\"handler\":\"/h\"}"
 
 /* @guest and @server are the far ends; of a handler the latter comes later. */
