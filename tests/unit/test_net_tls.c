@@ -327,7 +327,7 @@ START_TEST(who_asks_and_does_not_listen_is_left_waiting)
 			break;
 		carry_raw(ssl, s);
 		ck_assert_int_eq(tls_read(s, buf, sizeof(buf)), -EAGAIN);
-		ck_assert_uint_le(tls_out(s, &p), TLS_BUF_MAX * 4);
+		ck_assert_uint_le(tls_out(s, &p), (size_t)TLS_BUF_MAX * 4);
 	}
 	ck_assert(full);
 	/* Who listens after all is heard again. */

@@ -17,7 +17,7 @@
  * too; a higher one than bytes of ours can reach, since those who have yet to
  * read them may first want to say more.
  */
-#define OUT_MAX (3 * TLS_BUF_MAX)
+#define OUT_MAX ((size_t)3 * TLS_BUF_MAX)
 
 static const unsigned char http1[] = {
 	8, 'h', 't', 't', 'p', '/', '1', '.', '1'
