@@ -14,7 +14,8 @@
 #	guest_work.sh KIND odd N	files in odd states, N open at once
 #	guest_work.sh KIND names N	a folder of N names that changes
 #	guest_work.sh KIND apt N	a package of N files, installed, replaced by
-#					the next, and removed
+#					the next, and removed, in a folder
+#	guest_work.sh KIND system N	the same, in this system
 #	guest_work.sh KIND stress N P/Q	stress-ng, N times what is the least, of
 #					Q parts of its stressors the P-th
 #	guest_work.sh KIND fio MIB	fio, of each job so much data
@@ -201,7 +202,7 @@ package() {
 			>$p/DEBIAN/postinst
 		chmod 755 $p/DEBIAN/postinst
 	}
-	dpkg-deb --root-owner-group -b $p "$1.deb" >/dev/null
+	dpkg-deb -Znone --root-owner-group -b $p "$1.deb" >/dev/null
 	rm -r $p
 }
 
@@ -235,10 +236,11 @@ installed() {
 	is '' "$(dpkg ${system:+"--root=$system"} -V hutch-work)" "checked sums"
 }
 
+# apt SYSTEM N: SYSTEM is a folder, or nothing.
 apt() {
-	local system='' ends
+	local system=$1 ends
 
-	[ "$kind" = root ] || system=$PWD/system
+	shift
 	[ -z "$system" ] || {
 		mkdir -p "$system"/var/lib/{dpkg/{info,updates},apt/lists/partial} \
 			"$system"/var/cache/apt/archives/partial \
@@ -378,7 +380,8 @@ while [ $# -gt 0 ]; do
 	sqlite) sqlite "$2" ;;
 	odd) odd "$2" ;;
 	names) names "$2" ;;
-	apt) apt "$2" ;;
+	apt) apt "$PWD/system" "$2" ;;
+	system) apt '' "$2" ;;
 	stress)
 		stress "$2" "$3"
 		shift
