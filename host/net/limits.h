@@ -72,7 +72,6 @@
 #define TCP_ACK_NS         1000000ull /* an answer may carry it until then */
 #define TCP_ACK_BYTES      4096u      /* more than that is acked at once */
 #define TCP_ACK_QUICK      16u        /* so are so many after one that waited */
-#define TCP_LAZY_DROPS     8u         /* acked so often, it is dropped */
 #define TCP_RETRY_NS       (1ull * 1000000000) /* doubled each time */
 #define TCP_DOUBLINGS_MAX  6u
 #define TCP_RETRIES_MAX    12u

@@ -81,7 +81,6 @@ enum tcp_state {
  * @fin_in:	The guest has ended its side, and the peer has been told
  * @want_out:	EPOLLOUT is awaited
  * @refused:	The socket did not take all that it was told it may send
- * @lazy:	Acknowledgements since something was dropped
  * @dups:	Acknowledgements of @snd_una, again
  * @tries:	Sent again so many times since the guest last took something
  * @since_ns:	When it last did, or when there first was something to take
@@ -123,7 +122,6 @@ struct tcp {
 	bool want_out;
 	bool asked;
 	bool refused;
-	uint8_t lazy;
 	uint8_t dups;
 	uint8_t tries;
 	uint64_t since_ns;
@@ -289,11 +287,8 @@ bool tcp_out_ack(struct tcp *c, const struct tcp_seg *s);
 /** tcp_out_again() - Begin again at what it has not acknowledged */
 void tcp_out_again(struct tcp *c);
 
-/**
- * tcp_out_drop() - Drop what it has acknowledged from the socket
- * @lazily:	A little of it may stay for now
- */
-void tcp_out_drop(struct tcp *c, bool lazily);
+/** tcp_out_drop() - Drop what it has acknowledged from the socket */
+void tcp_out_drop(struct tcp *c);
 
 /* ---- tcp_time.c ---- */
 

@@ -35,14 +35,12 @@ static void on_event(struct flow *f, uint32_t events)
 static void settle(struct flow *f)
 {
 	struct tcp *c = tcp_of(f);
-	const bool over = c->fin_in && tcp_fin_acked(c);
 
-	/* To close a socket with something in it is a reset. */
-	tcp_out_drop(c, !over);
+	tcp_out_drop(c);
 	if (c->ack_now)
 		tcp_seg_send(c, TCP_ACK, c->snd_nxt);
 	/* Both have ended, and the guest knows it. */
-	if (over)
+	if (c->fin_in && tcp_fin_acked(c))
 		tcp_close(c);
 }
 

@@ -199,7 +199,7 @@ bool tcp_out_turn(struct flow *f)
 
 	if (c->state != TCP_OPEN)
 		return false;
-	tcp_out_drop(c, true);
+	tcp_out_drop(c);
 	while (c->more && done < TCP_TURN_BYTES) {
 		if (link_room(&f->net->link) < NET_FRAME_MAX)
 			return true;
@@ -280,25 +280,10 @@ static ssize_t drop(struct tcp *c, size_t len)
 	return recv(c->f.fd, n->scratch, MIN(len, NET_SCRATCH), MSG_DONTWAIT);
 }
 
-/*
- * Of little it is not worth a system call each time. But without SO_PEEK_OFF it
- * would be read over and over; and each segment costs the socket's buffer much more
- * than is in it, so that it is done after a few.
- */
-static bool may_stay(struct tcp *c, uint32_t len)
-{
-	return c->f.net->peek_off && c->is_tcp && !c->rdhup &&
-	       len < TCP_ACK_BYTES && ++c->lazy < TCP_LAZY_DROPS;
-}
-
-void tcp_out_drop(struct tcp *c, bool lazily)
+void tcp_out_drop(struct tcp *c)
 {
 	uint32_t len = c->snd_una - c->base;
 	ssize_t n;
-
-	if (!len || (lazily && may_stay(c, len)))
-		return;
-	c->lazy = 0;
 
 	/* Our FIN has a number, but is no byte. */
 	if (len && tcp_fin_acked(c))

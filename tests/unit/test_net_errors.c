@@ -21,8 +21,8 @@
 
 #define LEN       60u
 #define LARGE_LEN 3000u /* too large to be gathered */
-#define QUEUES  4u
-#define NOWHERE 1000 /* first of descriptors that are none */
+#define QUEUES    4u
+#define NOWHERE   1000 /* first of descriptors that are none */
 
 /* What the next call of that kind fails with; 0: it is made. */
 static int send_error, recv_error;
@@ -283,6 +283,5 @@ END_TEST
 
 CHECK_MAIN("net_errors", frame_that_there_is_no_memory_to_send_is_lost,
 	   rest_of_a_frame_waits_for_memory, small_frames_go_together,
-	   frame_to_receive_waits_for_memory,
-	   frame_too_long_for_a_tap_is_lost,
+	   frame_to_receive_waits_for_memory, frame_too_long_for_a_tap_is_lost,
 	   queues_of_a_tap_are_known_after_a_failure)
