@@ -115,7 +115,7 @@ test_who_waits_can_be_killed() {
 	# Nobody else was: who ignores the signal waits on.
 	expect 0 hutch exec -d --name deaf a -- sh -c "trap '' TERM
 		echo >/data/deaf; exec /data/tool lock flock wait /data/lock true"
-	retry 30 test -e share/deaf
+	retry 120 test -e share/deaf
 	expect 0 hutch kill -s TERM a deaf
 	expect 124 hutch exec --timeout 1s a -- \
 		/data/tool lock flock wait /data/lock true
