@@ -126,4 +126,6 @@ test_who_waits_can_be_killed() {
 	waiter last fcntl
 	expect 0 hutch stop a
 	is stopped "$(field a reason)" "the VM's end"
+	kill %2 %3
+	wait
 }
