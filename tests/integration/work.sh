@@ -4,57 +4,60 @@
 # image; guest_work.sh does it, in the guest
 #
 # Few in CI, since a file costs 50 ms of the lab's processor, on a root twice as
-# much; and with --long no more than are done in half an hour there. The unit tests
-# have more (tests/conform/work.sh).
+# much; and with --long no more than are done in an hour there. The unit tests have
+# more (tests/conform/work.sh).
 
-# work KIND WORD...: in a VM of the image with the tools.
-work() {
-	local dir=/share
-
-	[ "$1" = share ] || dir=/root
+# worker: VM v of the image with the tools, a share at /share.
+worker() {
 	use_images
 	mkdir share
 	cp "$(command -v guest_files)" "$HUTCH_TESTS/guest_work.sh" share/
 	expect 0 hutch start --memory 1G -v ./share:/share v debian-test
+}
+
+# work share|root WORD...
+work() {
+	local dir=/share
+
+	[ "$1" = share ] || dir=/root
 	expect 0 hutch exec -w "$dir" v -- /share/guest_work.sh "$@"
+}
+
+test_tree() {
+	worker
+	work share tree "$(size 40 10000)" "$(size 2 200)"
+	work root tree "$(size 20 5000)" "$(size 1 200)"
 	hutch stop v
 }
 
-test_share_tree() {
-	work share tree "$(size 60 10000)" "$(size 2 200)"
+test_git() {
+	worker
+	work share git "$(size 40 20000)" odd "$(size 40 1000)"
+	work root git "$(size 20 10000)" odd "$(size 20 1000)"
+	hutch stop v
 }
 
-test_root_tree() {
-	work root tree "$(size 30 5000)" "$(size 2 200)"
+test_names() {
+	worker
+	work share names "$(size 60 30000)" fio "$(size 1 16)"
+	work root names "$(size 30 15000)" fio "$(size 1 16)"
+	hutch stop v
 }
 
-test_share_git() {
-	work share git "$(size 60 20000)" odd "$(size 60 1000)"
+test_sqlite() {
+	worker
+	work share sqlite "$(size 30 20000)"
+	work root sqlite "$(size 20 20000)"
+	hutch stop v
 }
 
-test_root_git() {
-	work root git "$(size 30 10000)" odd "$(size 30 1000)"
-}
-
-test_share_names() {
-	work share names "$(size 100 30000)" fio "$(size 1 16)"
-}
-
-test_root_names() {
-	work root names "$(size 50 15000)" fio "$(size 1 16)"
-}
-
-# Of the stressors each has a part in CI; in the unit tests, all.
-test_share_sqlite() {
-	work share sqlite "$(size 50 20000)" \
-		stress 1 "$(size 1/4 1/1)" apt "$(size 10 200)"
-}
-
-test_root_sqlite() {
-	work root sqlite "$(size 30 20000)" stress 1 "$(size 2/4 1/1)"
-}
-
-# (With all packages of the image to look through, dpkg takes a minute a time.)
-test_root_apt() {
-	work root "$(size apt system)" "$(size 10 1000)"
+# Of the stressors each has a part in CI; in the unit tests, all. dpkg installs in
+# a folder there, as with all packages of the image to look through it takes a
+# minute a time.
+test_stress_and_apt() {
+	worker
+	work share stress 1 "$(size 1/8 1/1)" apt "$(size 10 200)"
+	work root stress 1 "$(size 2/8 1/1)" "$(size apt system)" \
+		"$(size 10 1000)"
+	hutch stop v
 }
