@@ -24,9 +24,10 @@ def family(addr):
 
 def visit(host, port):
     """A connection to a site; in TLS, but for port 80."""
+    # (Without a port of its own ":2" of an IPv6 address would be taken for one.)
     if int(port) == 80:
-        return http.client.HTTPConnection(host, timeout=240)
-    return http.client.HTTPSConnection(host, timeout=240)
+        return http.client.HTTPConnection(host, 80, timeout=240)
+    return http.client.HTTPSConnection(host, int(port), timeout=240)
 
 
 def must(response, status=200):
