@@ -125,8 +125,10 @@ test_clients_root() {
 	says "connect to $site port 8000" "curl -sS http://$site:8000/"
 	says "Could not resolve host: denied" \
 		"git clone -q https://denied.example.org/git/app.git /root/no"
-	says "Name or service not known" "pip download --no-cache-dir -d /root \
-		--retries 1 -i https://denied.example.org/simple/ hutchdemo"
+	# (pip alone takes half a minute to begin; natively it is asked each time.)
+	[ -z "${HUTCH_LONG:-}" ] || says "Name or service not known" \
+		"pip download --no-cache-dir -d /root --retries 1 \
+			-i https://denied.example.org/simple/ hutchdemo"
 	retry 20 was_denied "denied.example.org"
 	retry 20 was_denied "tcp $site port 8000"
 	like "net-denied" "$(hutch events v)" "events"
@@ -156,22 +158,22 @@ test_load_root() {
 	start_guest "$TMPDIR/policy.json"
 	visit down,site.example.org,443,100000 up,site.example.org,443,100000
 	memory=$(memory_kib "$net")
-	n=$(size 4194304 1073741824)
+	n=$(size 1048576 1073741824)
 	visit keepalive,site.example.org,443,20 \
 		websocket,site.example.org,443 websocket,open.example.org,80 \
 		half_close,site.example.org,80 half_close,open.example.org,80 \
 		"down,site.example.org,443,$n" "up,site.example.org,443,$n" \
-		down,site.example.org,443,1048576,0.05 \
+		down,site.example.org,443,524288,0.05 \
 		udp,open.example.org,1,1400,65507 \
-		"parallel,site.example.org,80,$(size 100 200)" \
-		"parallel,open.example.org,80,$(size 200 1000)"
+		"parallel,site.example.org,80,$(size 40 200)" \
+		"parallel,open.example.org,80,$(size 100 1000)"
 	at_most $((memory + 16384)) "$(memory_kib "$net")" "KiB after that"
 	retry 60 all_ended
 
 	# A scan of what is allowed, one of what is not, and SYNs without an end.
-	ports=$(size 300 3000)
+	ports=$(size 100 3000)
 	visit "scan,$other,20000,$ports" "scan,10.9.0.2,1000,$ports" \
-		"flood,198.51.100.%d,$(size 2000 50000)"
+		"flood,198.51.100.%d,$(size 1000 50000)"
 	is 2 "$(grep -c "^scan,.* $ports\$" "$out")" "scans that found nothing"
 	at_most 400 "$(descriptors)" "descriptors in a flood"
 	visit down,open.example.org,80,100000
