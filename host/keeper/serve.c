@@ -323,10 +323,8 @@ static void do_line(struct client *c, size_t len)
 
 	if (ctl_parse(c->line, len, &m, &e) < 0)
 		answer_error(c, -EBADMSG, e.msg);
-	else if (c->waits != WAITS_NOT)
-		drop(c); /* one request at a time */
-	else if (!has_place(c, m.verb))
-		drop(c); /* it asks again */
+	else if (c->waits != WAITS_NOT || !has_place(c, m.verb))
+		drop(c); /* one request at a time; or it asks again */
 	else if (strcmp(m.verb, "status") == 0)
 		do_status(c);
 	else if (strcmp(m.verb, "wait") == 0)

@@ -154,6 +154,27 @@ static int check_net(const struct hutch_start_opts *o, struct err *e)
 			     : "network: a policy is for the network 'policy'");
 }
 
+static int check_image(const struct hutch_start_opts *o, struct err *e)
+{
+	if ((o->flags & HUTCH_START_DISK_RAM || o->disk) && !o->image)
+		return err_set(e, -EINVAL,
+			       "disk: a VM without an image writes in memory "
+			       "anyhow");
+	if (o->disk && (o->disk < HUTCH_DISK_MIN || o->disk > INT64_MAX))
+		return err_set(e, -EINVAL,
+			       "disk: %llu bytes are not from 1M to 8E",
+			       (unsigned long long)o->disk);
+	if (o->image &&
+	    strv_len(hutch_image_info_of(o->image)->volumes) > DISK_VOLUMES_MAX)
+		return err_set(e, -EINVAL, "the image has more than %d volumes",
+			       DISK_VOLUMES_MAX);
+	if ((o->image_dax || o->image_window) && !o->image)
+		return err_set(e, -EINVAL,
+			       "image_dax: a VM without an image has nothing "
+			       "to map");
+	return dax_check("image_dax", o->image_dax, o->image_window, e);
+}
+
 int startopts_check(const struct hutch_start_opts *o, bool has_ret,
 		    struct err *e)
 {
@@ -171,25 +192,8 @@ int startopts_check(const struct hutch_start_opts *o, bool has_ret,
 		return err_set(e, -EINVAL,
 			       "start: a handle is needed for a name made up "
 			       "or a lifeline");
-	if ((o->flags & HUTCH_START_DISK_RAM || o->disk) && !o->image)
-		return err_set(e, -EINVAL,
-			       "disk: a VM without an image writes in memory "
-			       "anyhow");
-	if (o->disk && (o->disk < HUTCH_DISK_MIN || o->disk > INT64_MAX))
-		return err_set(e, -EINVAL,
-			       "disk: %llu bytes are not from 1M to 8E",
-			       (unsigned long long)o->disk);
-	if (o->image &&
-	    strv_len(hutch_image_info_of(o->image)->volumes) > DISK_VOLUMES_MAX)
-		return err_set(e, -EINVAL, "the image has more than %d volumes",
-			       DISK_VOLUMES_MAX);
-	if ((o->image_dax || o->image_window) && !o->image)
-		return err_set(e, -EINVAL,
-			       "image_dax: a VM without an image has nothing "
-			       "to map");
-	r = check_size(o, e);
-	r = r < 0 ? r
-		  : dax_check("image_dax", o->image_dax, o->image_window, e);
+	r = check_image(o, e);
+	r = r < 0 ? r : check_size(o, e);
 	r = r < 0 ? r : check_life(o, e);
 	r = r < 0 ? r : check_hostname(o->hostname, e);
 	r = r < 0 ? r : check_stop_signal(o->stop_signal, e);

@@ -135,7 +135,7 @@ static void replace(const char *path)
 /* Of all that are open, some are used. */
 static void many(const char *dir, unsigned int n)
 {
-	int *fd = calloc(n, sizeof(*fd));
+	int *fd = calloc((size_t)n + 1, sizeof(*fd));
 	char text[NAME_LEN];
 
 	must(fd != NULL, "memory");
@@ -193,7 +193,7 @@ static void untouch(const char *dir, const char *name, unsigned int i)
 /* Each name that was there all the time comes once; others may. */
 static void list(const char *dir, unsigned int n)
 {
-	unsigned char *seen = calloc(n, 1);
+	unsigned char *seen = calloc((size_t)n + 1, 1);
 	/* As many of those others, however many stay. */
 	unsigned int k = 0, step = n / PASSING < 16 ? 16 : n / PASSING;
 	struct dirent *de;

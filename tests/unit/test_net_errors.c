@@ -175,7 +175,7 @@ START_TEST(small_frames_go_together)
 	expect_nothing(peer);
 	send_error = ENOBUFS;
 	ck_assert_int_eq(l->ops->flush(l, 0), -ENOBUFS);
-	ck_assert_uint_eq(l->unsent, 2 * (4 + LEN));
+	ck_assert_uint_eq(l->unsent, 2ul * (4 + LEN));
 	send_most = 3;
 	ck_assert_int_eq(l->ops->flush(l, 0), 0);
 	expect_frame(peer, frame, LEN);
