@@ -206,10 +206,11 @@ class Keeper(world.Guest):
                  f'4<&{theirs.fileno()}', net, "box"],
                 pass_fds=[link.fileno(), theirs.fileno()], text=True,
                 stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                # In its jail nobody can look for leaks: netserve's can.
+                # In its jail nobody can look for leaks: netserve's can. What is
+                # freed is not kept, since memory is to be flat.
                 env={**os.environ, "ASAN_OPTIONS":
                      os.environ.get("ASAN_OPTIONS", "") +
-                     ":detect_leaks=0",
+                     ":detect_leaks=0:quarantine_size_mb=1",
                      "SSL_CERT_FILE": os.path.join(CERTS, "ca.pem")})
             self.say({"policy": policy, "resolvers": list(resolvers),
                       "mtu": mtu})
