@@ -41,7 +41,7 @@ test_daemon_writes_its_log_on() {
 			echo $i >>/tmp/log
 		done; echo dead >>/tmp/log) &
 		echo started'
-	is started "$(tail -n 1 "$out" | tr -d '\0')" "output"
+	is started "$(tr -d '\0' <"$out")" "output"
 	retry 60 log_is_long 50
 	expect 0 hutch kill -s KILL v d
 	hutch exec v -- cat /tmp/log >log
