@@ -158,22 +158,22 @@ test_load_root() {
 	start_guest "$TMPDIR/policy.json"
 	visit down,site.example.org,443,100000 up,site.example.org,443,100000
 	memory=$(memory_kib "$net")
-	n=$(size 1048576 1073741824)
+	n=$(size 524288 1073741824)
 	visit keepalive,site.example.org,443,20 \
 		websocket,site.example.org,443 websocket,open.example.org,80 \
 		half_close,site.example.org,80 half_close,open.example.org,80 \
 		"down,site.example.org,443,$n" "up,site.example.org,443,$n" \
-		down,site.example.org,443,524288,0.05 \
+		down,site.example.org,443,262144,0.05 \
 		udp,open.example.org,1,1400,65507 \
-		"parallel,site.example.org,80,$(size 40 200)" \
-		"parallel,open.example.org,80,$(size 100 1000)"
+		"parallel,site.example.org,80,$(size 20 200)" \
+		"parallel,open.example.org,80,$(size 50 1000)"
 	at_most $((memory + 16384)) "$(memory_kib "$net")" "KiB after that"
 	retry 60 all_ended
 
 	# A scan of what is allowed, one of what is not, and SYNs without an end.
-	ports=$(size 100 3000)
+	ports=$(size 50 3000)
 	visit "scan,$other,20000,$ports" "scan,10.9.0.2,1000,$ports" \
-		"flood,198.51.100.%d,$(size 1000 50000)"
+		"flood,198.51.100.%d,$(size 500 50000)"
 	is 2 "$(grep -c "^scan,.* $ports\$" "$out")" "scans that found nothing"
 	at_most 400 "$(descriptors)" "descriptors in a flood"
 	visit down,open.example.org,80,100000
