@@ -171,6 +171,18 @@ int words_hex(char c)
 	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
+void words_hex_text(char *ret, const void *p, size_t n)
+{
+	static const char digits[] = "0123456789abcdef";
+	const uint8_t *b = p;
+
+	for (size_t i = 0; i < n; i++) {
+		*ret++ = digits[b[i] >> 4];
+		*ret++ = digits[b[i] & 15];
+	}
+	*ret = '\0';
+}
+
 /* Six pairs of digits with a ':' between. */
 bool words_mac(const char *s, size_t len, uint8_t ret[WORDS_MAC_LEN])
 {

@@ -30,6 +30,9 @@ MUST_CHECK int words_uint(const char *what, const char *s, uint64_t min,
 /** words_hex() - Value of a hexadecimal digit, either case; -1: it is none */
 int words_hex(char c);
 
+/** words_hex_text() - @n bytes as 2 * @n digits, lower case, and a NUL */
+void words_hex_text(char *ret, const void *p, size_t n);
+
 #define WORDS_MAC_LEN 6u
 
 /** words_mac() - "02:00:00:00:00:01": whether @len bytes at @s are that */

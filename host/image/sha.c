@@ -2,6 +2,7 @@
 /* host/image/sha.c - see sha.h */
 #include <stdint.h>
 
+#include "common/words.h"
 #include "host/image/sha.h"
 
 _Static_assert(2 * SHA256_DIGEST_SIZE == SHA_HEX, "two digits a byte");
@@ -18,15 +19,10 @@ void sha_add(struct sha *s, const void *p, size_t len)
 
 void sha_end(struct sha *s, char ret[SHA_HEX + 1])
 {
-	static const char hex[] = "0123456789abcdef";
 	uint8_t d[SHA256_DIGEST_SIZE];
 
 	sha256_digest(&s->ctx, sizeof(d), d);
-	for (unsigned int i = 0; i < sizeof(d); i++) {
-		*ret++ = hex[d[i] >> 4];
-		*ret++ = hex[d[i] & 15];
-	}
-	*ret = '\0';
+	words_hex_text(ret, d, sizeof(d));
 }
 
 void sha_of(const void *p, size_t len, char ret[SHA_HEX + 1])

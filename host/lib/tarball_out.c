@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/io.h"
+#include "common/words.h"
 #include "host/lib/tarball.h"
 
 #define NS_PER_S 1000000000ll
@@ -38,15 +39,10 @@ _Static_assert(sizeof(struct head) == TARBALL_BLOCK, "a tar header");
 
 void tarball_sha_text(struct sha256_ctx *ctx, char ret[TARBALL_SHA_HEX + 1])
 {
-	static const char digit[] = "0123456789abcdef";
 	uint8_t raw[SHA256_DIGEST_SIZE];
 
 	sha256_digest(ctx, sizeof(raw), raw);
-	for (size_t i = 0; i < sizeof(raw); i++) {
-		ret[2 * i] = digit[raw[i] >> 4];
-		ret[2 * i + 1] = digit[raw[i] & 15];
-	}
-	ret[TARBALL_SHA_HEX] = '\0';
+	words_hex_text(ret, raw, sizeof(raw));
 }
 
 struct tarball_out *tarball_out_new(int fd)

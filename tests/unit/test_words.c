@@ -16,6 +16,23 @@ struct bad {
 	int want;
 };
 
+START_TEST(bytes_are_digits_and_back)
+{
+	static const uint8_t b[] = { 0x00, 0x9a, 0xf0, 0xff };
+	char text[2 * sizeof(b) + 1];
+
+	memset(text, 'x', sizeof(text));
+	words_hex_text(text, b, sizeof(b));
+	ck_assert_str_eq(text, "009af0ff");
+	for (size_t i = 0; i < sizeof(b); i++)
+		ck_assert_int_eq(words_hex(text[2 * i]) << 4 |
+					 words_hex(text[2 * i + 1]),
+				 b[i]);
+	words_hex_text(text, b, 0);
+	ck_assert_str_eq(text, "");
+}
+END_TEST
+
 START_TEST(size_good)
 {
 	static const struct good g[] = {
@@ -200,7 +217,7 @@ START_TEST(name_rules)
 }
 END_TEST
 
-CHECK_MAIN("words", size_good, size_bad, duration_good, duration_bad,
-	   uint_takes_both_ends_of_its_range, uint_bad,
-	   the_sentence_quotes_the_value_and_says_what_to_write,
+CHECK_MAIN("words", bytes_are_digits_and_back, size_good, size_bad,
+	   duration_good, duration_bad, uint_takes_both_ends_of_its_range,
+	   uint_bad, the_sentence_quotes_the_value_and_says_what_to_write,
 	   a_value_of_any_length_leaves_a_sentence, name_rules)

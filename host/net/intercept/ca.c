@@ -10,6 +10,7 @@
 #include <openssl/sha.h>
 #include <openssl/x509v3.h>
 
+#include "common/words.h"
 #include "host/net/intercept/ca.h"
 
 #define DAY_S       86400
@@ -149,16 +150,11 @@ static char *pem_of(X509 *x)
 
 static bool fingerprint(X509 *x, char ret[2 * SHA256_DIGEST_LENGTH + 1])
 {
-	static const char digits[] = "0123456789abcdef";
 	unsigned char md[SHA256_DIGEST_LENGTH];
 
 	if (X509_digest(x, EVP_sha256(), md, NULL) != 1)
 		return false;
-	for (size_t i = 0; i < sizeof(md); i++) {
-		ret[2 * i] = digits[md[i] >> 4];
-		ret[2 * i + 1] = digits[md[i] & 15];
-	}
-	ret[2 * sizeof(md)] = '\0';
+	words_hex_text(ret, md, sizeof(md));
 	return true;
 }
 
