@@ -149,12 +149,6 @@ void session_refuse(struct icpt *s, unsigned int status, const char *why)
 	session_end(s, why);
 }
 
-const char *session_peer(const struct icpt *s, const char *of_server,
-			 const char *of_handler)
-{
-	return s->handler ? of_handler : of_server;
-}
-
 /* ---- What moves it ---- */
 
 static bool is_used_up(const struct side *side)

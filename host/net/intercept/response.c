@@ -53,10 +53,7 @@ static void ended(struct icpt *s)
 		if (!s->upgrade) {
 			session_end(
 				s,
-				session_peer(
-					s,
-					"the server switches protocols unasked",
-					"the handler switches protocols unasked"));
+				SESSION_PEER(s, " switches protocols unasked"));
 			return;
 		}
 		s->pending = false;
@@ -86,27 +83,19 @@ static bool step_answer(struct icpt *s)
 	if (n == 0)
 		return false;
 	if (!s->pending) {
-		session_end(
-			s,
-			session_peer(s, "the server answers what was not asked",
-				     "the handler answers what was not asked"));
+		session_end(s, SESSION_PEER(s, " answers what was not asked"));
 		return true;
 	}
 	used = http_parser_execute(&s->resp, &settings, p, n);
 	err = HTTP_PARSER_ERRNO(&s->resp);
 	if (err != HPE_OK && err != HPE_PAUSED) {
 		if (s->answering)
-			session_end(
-				s,
-				session_peer(
-					s, "the server's answer is malformed",
-					"the handler's answer is malformed"));
+			session_end(s,
+				    SESSION_PEER(s, "'s answer is malformed"));
 		else
 			session_refuse(
 				s, 502,
-				session_peer(
-					s, "the server's answer is malformed",
-					"the handler's answer is malformed"));
+				SESSION_PEER(s, "'s answer is malformed"));
 		return true;
 	}
 	s->answering = true;
@@ -159,12 +148,8 @@ void response_eof(struct icpt *s)
 	if (s->ended)
 		session_end(s, NULL);
 	else if (s->answering)
-		session_end(s,
-			    session_peer(s, "the server broke off its answer",
-					 "the handler broke off its answer"));
+		session_end(s, SESSION_PEER(s, " broke off its answer"));
 	else
-		session_refuse(
-			s, 502,
-			session_peer(s, "the server closed without an answer",
-				     "the handler closed without an answer"));
+		session_refuse(s, 502,
+			       SESSION_PEER(s, " closed without an answer"));
 }

@@ -83,9 +83,9 @@ void session_refuse(struct icpt *s, unsigned int status, const char *why);
 /** session_end() - End, whatever is under way */
 void session_end(struct icpt *s, const char *why);
 
-/** session_peer() - Of two clauses the one about who is upstream */
-const char *session_peer(const struct icpt *s, const char *of_server,
-			 const char *of_handler);
+/** SESSION_PEER() - A clause about who is upstream; @what is a literal */
+#define SESSION_PEER(s, what) \
+	((s)->handler ? "the handler" what : "the server" what)
 
 /** request_step() - Pass on what the guest sent. Return: whether there was any */
 bool request_step(struct icpt *s);
