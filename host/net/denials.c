@@ -76,6 +76,15 @@ static void tell(struct denials *d, json_t *event)
 	free(text);
 }
 
+/* Takes @event. */
+static void tell_or_keep(struct denials *d, bool now, json_t *event)
+{
+	if (now)
+		tell(d, event);
+	else
+		keep(d, event);
+}
+
 /* It has been quiet since, or it could not be told. */
 static void on_time(struct loop_timer *t)
 {
@@ -83,10 +92,7 @@ static void on_time(struct loop_timer *t)
 	json_t *event = take_ptr(&d->kept);
 
 	d->untold--;
-	if (draw(d))
-		tell(d, event);
-	else
-		keep(d, event);
+	tell_or_keep(d, draw(d), event);
 }
 
 /*
@@ -117,34 +123,26 @@ void denials_flow(struct denials *d, const struct attempt *a,
 	const char *name = a->sni && a->sni[0] ? a->sni : v->name;
 	const bool now = draw(d);
 	char text[ADDR_TEXT_MAX];
-	json_t *event;
 
 	if (counts_only(d, now))
 		return;
-	event = json_pack("{s:s, s:s, s:s, s:i, s:s?, s:o, s:s}", "event",
-			  "net-denied", "proto", protos[a->proto], "address",
-			  addr_text(&a->dst, text), "port", (int)a->port,
-			  "name", name, "rule", rule_number(v->rule), "why",
-			  v->why);
-	if (now)
-		tell(d, event);
-	else
-		keep(d, event);
+	tell_or_keep(d, now,
+		     json_pack("{s:s, s:s, s:s, s:i, s:s?, s:o, s:s}", "event",
+			       "net-denied", "proto", protos[a->proto],
+			       "address", addr_text(&a->dst, text), "port",
+			       (int)a->port, "name", name, "rule",
+			       rule_number(v->rule), "why", v->why));
 }
 
 void denials_name(struct denials *d, const char *name, int rule,
 		  const char *why)
 {
 	const bool now = draw(d);
-	json_t *event;
 
 	if (counts_only(d, now))
 		return;
-	event = json_pack("{s:s, s:s, s:s, s:o, s:s}", "event", "net-denied",
-			  "proto", "dns", "name", name, "rule",
-			  rule_number(rule), "why", why);
-	if (now)
-		tell(d, event);
-	else
-		keep(d, event);
+	tell_or_keep(d, now,
+		     json_pack("{s:s, s:s, s:s, s:o, s:s}", "event",
+			       "net-denied", "proto", "dns", "name", name,
+			       "rule", rule_number(rule), "why", why));
 }
