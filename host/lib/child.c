@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* host/lib/child.c - see spawn.h */
+/* host/lib/child.c - see child.h */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>

@@ -170,10 +170,12 @@ int config_request(const char *text, size_t len, struct config_request *ret,
 	resolvers = json_object_get(doc, "resolvers");
 	q.has_resolvers = resolvers;
 	r = resolvers ? read_resolvers(resolvers, &q.resolvers, e) : 0;
-	if (r == 0 && resolvers && json_object_size(doc) == 1)
-		*ret = q;
-	if (r < 0 || (resolvers && json_object_size(doc) == 1))
+	if (r < 0)
 		return r;
+	if (resolvers && json_object_size(doc) == 1) {
+		*ret = q;
+		return 0;
+	}
 	apply = json_string_value(json_object_get(doc, "apply"));
 	if (!apply || (strcmp(apply, "new") != 0 && strcmp(apply, "all") != 0))
 		return err_set(e, -EINVAL, "'apply' is \"new\" or \"all\"");

@@ -18,9 +18,6 @@
 
 #define INTERCEPTS_BUNDLE_MAX (8u << 20)
 
-/* A handler that neither says nor takes anything while it is its turn. */
-#define INTERCEPTS_SILENT_NS 300000000000ull
-
 /**
  * struct intercepts - All of them
  * @handlers:	Who connects to handlers

@@ -33,7 +33,7 @@
  * What the host's kernel keeps for flows is the host's memory, of all that run on
  * it. So the buffers of a few may become as large as the host lets them (6 MiB and
  * 4 MiB of TCP, as Linux comes); each of the others has so many bytes each way,
- * and what managing them costs, as much again: at most 0.7 GiB of all.
+ * and what managing them costs, as much again: at most 0.7 GiB of all of these.
  */
 #define NET_LARGE_MAX    128u
 #define NET_SMALL_BUFFER (64 << 10)
@@ -84,9 +84,10 @@
 #define TCP_TURN_BYTES     (256u << 10) /* of one flow before the next has one */
 
 /* Interceptions. Of one too many the one goes that rests the longest. */
-#define INTERCEPT_BEGIN_NS (30ull * 1000000000)   /* TLS on both sides */
-#define INTERCEPT_REST_NS  (300ull * 1000000000)  /* between two requests */
-#define INTERCEPT_IDLE_NS  (3600ull * 1000000000) /* in one, or a WebSocket */
+#define INTERCEPT_BEGIN_NS  (30ull * 1000000000)   /* TLS on both sides */
+#define INTERCEPT_REST_NS   (300ull * 1000000000)  /* between two requests */
+#define INTERCEPT_IDLE_NS   (3600ull * 1000000000) /* in one, or a WebSocket */
+#define INTERCEPT_SILENT_NS (300ull * 1000000000)  /* of a handler, its turn */
 
 /* DNS: questions under way, of all that the guest asks. */
 #define NET_DNS_PORT      53u
