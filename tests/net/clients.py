@@ -219,25 +219,14 @@ def tests(tap, only, wire, net):
     run("its end", k.end)
 
 
-def main():
-    wire, net = sys.argv[1:3]
-    if world.skip():
-        return
+def internet():
+    program.serve_dns()
+    services.Site(FOLDER, LOGIN, [Internet.WEB4, Internet.OTHER4])
+
+
+if __name__ == "__main__":
     program.NAMES.update(dict.fromkeys(services.NAMES,
                                        (Internet.WEB4, None)))
     # Of its own: what is no TLS is intercepted for any name of an address.
     program.NAMES["open.example.org"] = (Internet.OTHER4, None)
-    services.make_certs(FOLDER)
-    world.be_the_host()
-
-    def internet():
-        program.serve_dns()
-        services.Site(FOLDER, LOGIN, [Internet.WEB4, Internet.OTHER4])
-    Internet(internet)
-    tap = world.Tap()
-    tests(tap, sys.argv[3:], wire, net)
-    tap.end()
-
-
-if __name__ == "__main__":
-    main()
+    program.play(tests, certs=services.NAMES, serve=internet)

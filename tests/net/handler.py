@@ -25,8 +25,6 @@ sys.path[:0] = [HERE, os.path.join(HERE, "..", "integration")]
 import handler_server  # noqa: E402
 import native  # noqa: E402
 import program  # noqa: E402
-import services  # noqa: E402
-import world  # noqa: E402
 from world import Internet  # noqa: E402
 
 SOCK = os.path.join(program.CERTS, "h.sock")
@@ -273,26 +271,20 @@ def is_replaced(k):
     other = handler_server.serve(SOCK + ".2")
     k.asked.clear()
 
-    def client():
+    def client(me):
         w = Web()
         first = w.ask("/1")[0]
-        os.write(wr, b"1")
-        os.read(rd2, 1)
+        me.reach()
         # It was idle, so it has ended; the name has its address still.
         end = w.f.read(1)
         return first, end, Web().ask("/2")[0]
-    rd, wr = os.pipe()
-    rd2, wr2 = os.pipe()
-    result = []
-    t = threading.Thread(target=lambda: result.append(k.run(client)))
-    t.start()
-    os.read(rd, 1)
+    there = k.beside(client)
+    there.reached()
     a = k.ask({"policy": {"rules": [
         {"intercept": NAME, "handler": SOCK + ".2"}]}, "apply": "new"})
     assert a["ok"] and a["ca"] == k.first["ca"], a
-    os.write(wr2, b"x")
-    t.join(60)
-    assert result == [(200, b"", 200)], result
+    there.go_on()
+    assert there.result() == (200, b"", 200)
     assert k.asked == [SOCK, SOCK + ".2"], k.asked
     other.close()
     k.ask({"policy": {"rules": [{"allow": "internet"}]}, "apply": "new"})
@@ -406,18 +398,5 @@ def tests(tap, only, wire, net, path):
     run("it cannot begin later", cannot_begin_later, wire, net)
 
 
-def main():
-    wire, net, path = sys.argv[1:4]
-    if world.skip():
-        return
-    services.make_certs(program.CERTS, ["web.example.org"])
-    world.be_the_host()
-    Internet(program.internet)
-    handler_server.serve(SOCK)
-    tap = world.Tap()
-    tests(tap, sys.argv[4:], wire, net, path)
-    tap.end()
-
-
 if __name__ == "__main__":
-    main()
+    program.play(tests, 3, first=lambda: handler_server.serve(SOCK))

@@ -15,7 +15,6 @@ import sys
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import program  # noqa: E402
-import services  # noqa: E402
 import world  # noqa: E402
 from program import hello, resolve, talk  # noqa: E402
 from world import Internet  # noqa: E402
@@ -195,18 +194,6 @@ def tests(tap, only, wire, net):
         run(f"{what}: its end", k.end)
 
 
-def main():
-    wire, net = sys.argv[1:3]
-    if world.skip():
-        return
-    program.NAMES.update(OUTSIDE)
-    services.make_certs(program.CERTS, ["web.example.org"])
-    world.be_the_host()
-    Internet(program.internet)
-    tap = world.Tap()
-    tests(tap, sys.argv[3:], wire, net)
-    tap.end()
-
-
 if __name__ == "__main__":
-    main()
+    program.NAMES.update(OUTSIDE)
+    program.play(tests)

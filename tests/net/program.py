@@ -450,33 +450,27 @@ def rebinding(k):
 
 def replaced(k):
     """A connection that is there stays with "new", and ends with "all"."""
-    def client():
+    def client(me):
         s = socket.create_connection((Internet.ADDR4, 443), 60)
         s.sendall(b"hello")
         assert s.recv(10) == b"hello"
-        os.write(wr, b"1")
-        os.read(rd2, 1)
+        me.reach()
         s.sendall(b"again")
         assert s.recv(10) == b"again"
-        os.write(wr, b"2")
+        me.reach(wait=False)
         try:
             s.recv(10)
         except OSError as e:
             return e.errno
-    rd, wr = os.pipe()
-    rd2, wr2 = os.pipe()
-    result = []
-    t = threading.Thread(target=lambda: result.append(k.run(client)))
-    t.start()
-    os.read(rd, 1)
+    there = k.beside(client)
+    there.reached()
     none = {"rules": []}
     assert k.ask({"policy": none, "apply": "new"}) == {"ok": True}
     assert k.run(talk, Internet.ADDR4, 443, b"x") == errno.ECONNREFUSED
-    os.write(wr2, b"x")
-    os.read(rd, 1)
+    there.go_on()
+    there.reached()
     assert k.ask({"policy": none, "apply": "all"}) == {"ok": True}
-    t.join(60)
-    assert result == [errno.ECONNRESET], result
+    assert there.result() == errno.ECONNRESET
 
 
 def shows(k):
@@ -729,17 +723,21 @@ def tests(tap, only, wire, net):
     run("a policy that is none", bad_start, wire, net)
 
 
-def main():
-    wire, net = sys.argv[1:3]
+def play(tests, n_args=2, certs=("web.example.org",), serve=internet,
+         first=None):
+    """What each program of such tests does, with n_args arguments of its own."""
+    own, only = sys.argv[1:n_args + 1], sys.argv[n_args + 1:]
     if world.skip():
         return
-    services.make_certs(CERTS, ["web.example.org"])
+    services.make_certs(CERTS, list(certs))
     world.be_the_host()
-    Internet(internet)
+    Internet(serve)
+    if first:
+        first()
     tap = world.Tap()
-    tests(tap, sys.argv[3:], wire, net)
+    tests(tap, only, *own)
     tap.end()
 
 
 if __name__ == "__main__":
-    main()
+    play(tests)

@@ -18,6 +18,7 @@ import socket
 import struct
 import subprocess
 import sys
+import threading
 import traceback
 
 HOST4, HOST6 = "93.184.216.34", "2606:2800::1"
@@ -202,6 +203,10 @@ class Guest:
     def run(self, fn, *args, **kw):
         return in_netns(self.wire.pid, fn, *args, **kw)
 
+    def beside(self, fn):
+        """fn(its Beside) in the guest, while we do something else."""
+        return Beside(self, fn)
+
     def rss(self):
         """KiB of memory that the program under test has touched."""
         with open(f"/proc/{self.serve.pid}/status") as f:
@@ -221,6 +226,39 @@ class Guest:
         if self.serve.returncode != 0:
             raise AssertionError(f"it ended with {self.serve.returncode}")
         return json.loads(out.splitlines()[-1]) if out else {}
+
+
+class Beside:
+    """What goes on in a guest, and waits for us at its own places.
+
+    It calls reach(), which returns when we have called go_on(); that we do when
+    reached() has returned. At its last place it may leave the waiting out.
+    """
+    def __init__(self, guest, fn):
+        self.there, self.on = os.pipe(), os.pipe()
+        self.results = []
+        self.thread = threading.Thread(
+            target=lambda: self.results.append(guest.run(fn, self)))
+        self.thread.start()
+
+    def reach(self, wait=True):
+        os.write(self.there[1], b"1")
+        if wait:
+            os.read(self.on[0], 1)
+
+    def reached(self):
+        os.read(self.there[0], 1)
+
+    def go_on(self):
+        os.write(self.on[1], b"1")
+
+    def result(self):
+        """What it returned, when it has ended; and all that was kept for it."""
+        self.thread.join(60)
+        for fd in (*self.there, *self.on):
+            os.close(fd)
+        assert self.results, "it has not ended"
+        return self.results[0]
 
 
 class Tap:
