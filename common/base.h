@@ -59,6 +59,13 @@ static inline int take_fd(int *fd)
 	return v;
 }
 
+/** drop_fd() - Close a descriptor if it is one; then it is -1 */
+static inline void drop_fd(int *fd)
+{
+	base_closep(fd);
+	*fd = -1;
+}
+
 /** take_ptr() - Move a pointer out of an auto_free variable; keeps the type */
 #define take_ptr(p)                       \
 	__extension__({                   \

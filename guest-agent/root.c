@@ -362,8 +362,7 @@ void root_mount_message(struct boot *b)
 		}
 	}
 	/* Nobody is to find the disk by it. */
-	if (b->disk >= 0)
-		(void)close(take_fd(&b->disk));
+	drop_fd(&b->disk);
 }
 
 void root_unmount_message(const struct boot *b)

@@ -27,8 +27,7 @@ static void bury(struct loop_defer *d)
 static void drop_socket(struct tunnel *t)
 {
 	loop_del(&t->io);
-	if (t->fd >= 0)
-		(void)close(take_fd(&t->fd));
+	drop_fd(&t->fd);
 }
 
 static void tunnel_free(struct tunnel *t)
@@ -38,8 +37,7 @@ static void tunnel_free(struct tunnel *t)
 	loop_timer_cancel(&t->timer);
 	relay_stop(&t->relay);
 	drop_socket(t);
-	if (t->client_fd >= 0)
-		(void)close(take_fd(&t->client_fd));
+	drop_fd(&t->client_fd);
 	list_del(&t->link);
 	a->n_tunnels--;
 	a->n_clients--;

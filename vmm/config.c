@@ -432,8 +432,7 @@ int config_open(struct config *c, struct err *e)
 
 static void close_end(struct config_end *end)
 {
-	if (end->fd >= 0)
-		(void)close(take_fd(&end->fd));
+	drop_fd(&end->fd);
 }
 
 void config_close(struct config *c)
@@ -447,8 +446,7 @@ void config_close(struct config *c)
 	for (unsigned int i = 0; i < c->n_controls; i++)
 		close_end(&c->control[i]);
 	for (unsigned int i = 0; i < c->n_shares; i++)
-		if (c->share[i].fd >= 0)
-			(void)close(take_fd(&c->share[i].fd));
+		drop_fd(&c->share[i].fd);
 	net_opt_close(&c->net);
 }
 

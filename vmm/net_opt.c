@@ -225,8 +225,7 @@ int net_opt_open(struct net_opt *o, unsigned int most, struct err *e)
 void net_opt_close(struct net_opt *o)
 {
 	net_tap_done(&o->queues);
-	if (o->fd >= 0)
-		(void)close(take_fd(&o->fd));
+	drop_fd(&o->fd);
 }
 
 int net_opt_link(struct net_opt *o, struct net_link **ret)

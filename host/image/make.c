@@ -46,8 +46,7 @@ int make_begin(const struct make_opts *o, struct make *ret, struct err *e)
 
 void make_end(struct make *m)
 {
-	base_closep(&m->tree_fd);
-	m->tree_fd = -1;
+	drop_fd(&m->tree_fd);
 	stage_close(m->o->store->tmp_fd, &m->stage);
 }
 

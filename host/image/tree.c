@@ -46,8 +46,7 @@ void tree_init(struct tree *t, int fd, uint64_t max_entries)
 
 void tree_done(struct tree *t)
 {
-	base_closep(&t->parent_fd);
-	t->parent_fd = -1;
+	drop_fd(&t->parent_fd);
 }
 
 /* ---- Names ---- */

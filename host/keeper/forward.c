@@ -114,8 +114,7 @@ static void drop(struct joined *j, bool reset)
 	stop_waiting(j);
 	relay_stop(&j->relay);
 	conn_close(&j->vm);
-	if (j->vm_fd >= 0)
-		(void)close(take_fd(&j->vm_fd));
+	drop_fd(&j->vm_fd);
 	if (reset)
 		relay_reset(j->fd);
 	(void)close(take_fd(&j->fd));

@@ -45,18 +45,12 @@ void keeper_done(struct keeper *k)
 	eventlog_done(&k->eventlog);
 	eventlog_done(&k->denied);
 	for (int i = 0; i < LAUNCH_N_FDS; i++)
-		if (k->fd[i] >= 0)
-			(void)close(take_fd(&k->fd[i]));
-	if (k->pidfd >= 0)
-		(void)close(take_fd(&k->pidfd));
-	if (k->vmm_lifeline >= 0)
-		(void)close(take_fd(&k->vmm_lifeline));
-	if (k->connector >= 0)
-		(void)close(take_fd(&k->connector));
-	if (k->stderr_fd >= 0)
-		(void)close(take_fd(&k->stderr_fd));
-	if (k->signal_fd >= 0)
-		(void)close(take_fd(&k->signal_fd));
+		drop_fd(&k->fd[i]);
+	drop_fd(&k->pidfd);
+	drop_fd(&k->vmm_lifeline);
+	drop_fd(&k->connector);
+	drop_fd(&k->stderr_fd);
+	drop_fd(&k->signal_fd);
 	loop_done(&k->loop);
 	hutch_record_free(k->rec);
 	k->rec = NULL;

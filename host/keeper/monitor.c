@@ -289,8 +289,8 @@ int monitor_start(struct keeper *k, struct err *e)
 	(void)close(take_fd(&k->fd[LAUNCH_FD_VMM_SOCK]));
 	(void)close(take_fd(&k->fd[LAUNCH_FD_BOOT]));
 	for (int i = 0; i < LAUNCH_N_FDS; i++)
-		if (is_share(i) && k->fd[i] >= 0)
-			(void)close(take_fd(&k->fd[i]));
+		if (is_share(i))
+			drop_fd(&k->fd[i]);
 	k->pidfd = pidfd_open(k->rec->vmm_pid, 0);
 	if (k->pidfd < 0)
 		return err_set(e, -errno, "pidfd: %s", strerror(errno));

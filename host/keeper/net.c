@@ -232,8 +232,7 @@ bool net_words(const struct keeper *k, char words[KEEPER_NET_WORDS])
 
 void net_given(struct keeper *k)
 {
-	base_closep(&k->net.link);
-	k->net.link = -1;
+	drop_fd(&k->net.link);
 }
 
 void net_kill(struct keeper *k)

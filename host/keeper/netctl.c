@@ -269,8 +269,7 @@ int netctl_start(struct keeper *k, struct err *e)
 		text ? io_read_full(k->fd[LAUNCH_FD_NET], text, NETPOLICY_MAX)
 		     : -ENOMEM;
 
-	if (k->fd[LAUNCH_FD_NET] >= 0)
-		(void)close(take_fd(&k->fd[LAUNCH_FD_NET]));
+	drop_fd(&k->fd[LAUNCH_FD_NET]);
 	/* Of one that has ended already its end will tell. */
 	if (len >= 0 &&
 	    send(k->net.control, text, (size_t)len, MSG_NOSIGNAL) != len &&
@@ -333,8 +332,7 @@ void netctl_end(struct keeper *k)
 
 	loop_del(&n->control_io);
 	loop_timer_cancel(&n->late);
-	base_closep(&n->control);
-	n->control = -1;
+	drop_fd(&n->control);
 	resolv_close(&n->resolv);
 	drop_policy(n);
 	handler_allow(n, NULL);

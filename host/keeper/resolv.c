@@ -154,6 +154,5 @@ void resolv_close(struct resolv *r)
 {
 	loop_del(&r->io);
 	loop_timer_cancel(&r->settle);
-	base_closep(&r->fd);
-	r->fd = -1;
+	drop_fd(&r->fd);
 }

@@ -43,8 +43,7 @@ struct client {
 static void drop_fds(struct client *c)
 {
 	for (size_t i = 0; i < CLIENT_FDS; i++)
-		if (c->fds[i] >= 0)
-			(void)close(take_fd(&c->fds[i]));
+		drop_fd(&c->fds[i]);
 }
 
 static void free_client(struct loop_defer *d)

@@ -18,8 +18,7 @@ void capfile_init(struct capfile *c, int dirfd, const char *name,
 
 void capfile_done(struct capfile *c)
 {
-	if (c->fd >= 0)
-		(void)close(take_fd(&c->fd));
+	drop_fd(&c->fd);
 }
 
 /* What is there already, of a writer before us, is kept as well. */

@@ -51,8 +51,7 @@ int conn_adopt(struct conn *c, int fd, struct err *e)
 
 void conn_close(struct conn *c)
 {
-	if (c->fd >= 0)
-		(void)close(take_fd(&c->fd));
+	drop_fd(&c->fd);
 	ring_done(&c->out);
 	wire_reader_done(&c->in);
 	c->broken = true;

@@ -19,10 +19,8 @@ void source_done(const struct hutch_events *ev, struct source *s)
 	if (ev->following)
 		vmwatch_undir(&ev->follow, s->wd);
 	s->wd = -1;
-	if (s->state_fd >= 0)
-		(void)close(take_fd(&s->state_fd));
-	if (s->keeper_fd >= 0)
-		(void)close(take_fd(&s->keeper_fd));
+	drop_fd(&s->state_fd);
+	drop_fd(&s->keeper_fd);
 	for (size_t i = 0; i < SOURCE_FEEDS; i++) {
 		tail_done(&s->feed[i].tail);
 		eventlog_line_done(&s->feed[i].line);
@@ -166,8 +164,7 @@ static int settle(struct hutch_events *ev, struct source *s)
 	for (size_t i = 0; r == 0 && i < SOURCE_FEEDS; i++)
 		r = tail_load(&s->feed[i].tail);
 	(void)close(take_fd(&s->state_fd));
-	if (s->keeper_fd >= 0)
-		(void)close(take_fd(&s->keeper_fd));
+	drop_fd(&s->keeper_fd);
 	return r;
 }
 

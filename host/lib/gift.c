@@ -21,12 +21,9 @@
 void gift_done(struct gift *g)
 {
 	for (size_t i = 0; i < ARRAY_LEN(g->fd); i++)
-		if (g->fd[i] >= 0)
-			(void)close(take_fd(&g->fd[i]));
-	if (g->start_fd >= 0)
-		(void)close(take_fd(&g->start_fd));
-	if (g->lifeline >= 0)
-		(void)close(take_fd(&g->lifeline));
+		drop_fd(&g->fd[i]);
+	drop_fd(&g->start_fd);
+	drop_fd(&g->lifeline);
 	mounts_done(&g->mounts);
 	hutch_record_free(g->old);
 	for (size_t i = 0; i < ARRAY_LEN(g->path); i++) {

@@ -144,8 +144,8 @@ int kcall_pass(int run_fd, const char *verb, const int fds[2], int timeout_ms,
 	r = io_set_nonblock(fd, 1) < 0
 		    ? err_set(e, -EIO, "cannot set up a socket")
 		    : get_answer(fd, timeout_ms, line, &m, ret_fd, e);
-	if (r < 0 && *ret_fd >= 0)
-		(void)close(take_fd(ret_fd));
+	if (r < 0)
+		drop_fd(ret_fd);
 	return r;
 }
 

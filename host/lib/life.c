@@ -189,8 +189,7 @@ static int await_end_of(const struct kcall_vm *vm, const struct ask *q, int *fd,
 		r = kcall_await_end(vm, *fd, deadline_left_ms(end_ns), ret, e);
 		if (r != -ETIMEDOUT || deadline_left_ms(end_ns) == 0)
 			return r;
-		if (*fd >= 0)
-			(void)close(take_fd(fd));
+		drop_fd(fd);
 		r = ask_vm(vm, q, fd, e);
 	}
 	return r;
@@ -293,8 +292,7 @@ int hutch_vm_wait(struct hutch *h, struct hutch_vm *vm, int timeout_ms,
 				 deadline_in(timeout_ms), &vm->rec, err_of(e));
 	if (r < 0)
 		return r;
-	if (vm->keeper_fd >= 0)
-		(void)close(take_fd(&vm->keeper_fd));
+	drop_fd(&vm->keeper_fd);
 	return give_record(vm->rec, ret, err_of(e));
 }
 

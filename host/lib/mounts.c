@@ -232,8 +232,7 @@ void mounts_done(struct mounts *ms)
 	for (unsigned int i = 0; i < ms->n; i++) {
 		free(ms->m[i].source);
 		free(ms->m[i].target);
-		if (ms->m[i].fd >= 0)
-			(void)close(take_fd(&ms->m[i].fd));
+		drop_fd(&ms->m[i].fd);
 	}
 	ms->n = 0;
 }

@@ -114,8 +114,7 @@ int session_await(struct session *s, uint64_t end_ns, struct wire_frame *ret,
 void session_close(struct session *s)
 {
 	conn_close(&s->conn);
-	if (s->keeper_fd >= 0)
-		(void)close(take_fd(&s->keeper_fd));
+	drop_fd(&s->keeper_fd);
 	hutch_record_free(s->rec);
 	s->rec = NULL;
 }

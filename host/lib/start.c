@@ -253,8 +253,7 @@ const char *hutch_vm_id(const struct hutch_vm *vm)
 
 void hutch_vm_end(struct hutch_vm *vm)
 {
-	if (vm->lifeline >= 0)
-		(void)close(take_fd(&vm->lifeline));
+	drop_fd(&vm->lifeline);
 }
 
 void hutch_vm_close(struct hutch_vm *vm)

@@ -59,10 +59,8 @@ static int open_both(struct tail *t, const char *old)
 		if (t->fd < 0 ? !is_there(t->dirfd, old)
 			      : is_named(t->fd, t->dirfd, old))
 			break;
-		if (t->fd >= 0)
-			(void)close(take_fd(&t->fd));
-		if (t->next_fd >= 0)
-			(void)close(take_fd(&t->next_fd));
+		drop_fd(&t->fd);
+		drop_fd(&t->next_fd);
 	}
 	if (t->fd < 0)
 		t->fd = take_fd(&t->next_fd);
@@ -170,10 +168,8 @@ int tail_load(struct tail *t)
 
 		r = load_one(t, fd);
 	}
-	if (t->fd >= 0)
-		(void)close(take_fd(&t->fd));
-	if (t->next_fd >= 0)
-		(void)close(take_fd(&t->next_fd));
+	drop_fd(&t->fd);
+	drop_fd(&t->next_fd);
 	t->name = NULL;
 	return r;
 }

@@ -23,12 +23,9 @@
 
 void vmdir_close(struct vmdir *d)
 {
-	if (d->run_fd >= 0)
-		(void)close(take_fd(&d->run_fd));
-	if (d->state_fd >= 0)
-		(void)close(take_fd(&d->state_fd));
-	if (d->lock_fd >= 0)
-		(void)close(take_fd(&d->lock_fd));
+	drop_fd(&d->run_fd);
+	drop_fd(&d->state_fd);
+	drop_fd(&d->lock_fd);
 }
 
 /* What stays of a folder when the rest goes. */

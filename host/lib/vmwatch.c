@@ -44,12 +44,9 @@ int vmwatch_open(struct vmwatch *f)
 
 void vmwatch_close(struct vmwatch *f)
 {
-	if (f->inotify >= 0)
-		(void)close(take_fd(&f->inotify));
-	if (f->timer >= 0)
-		(void)close(take_fd(&f->timer));
-	if (f->epfd >= 0)
-		(void)close(take_fd(&f->epfd));
+	drop_fd(&f->inotify);
+	drop_fd(&f->timer);
+	drop_fd(&f->epfd);
 }
 
 int vmwatch_dir(const struct vmwatch *f, int dirfd)

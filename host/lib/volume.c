@@ -86,8 +86,7 @@ static int store_lock(struct store *s, struct err *e)
 
 static void store_unlock(struct store *s)
 {
-	if (s->lock_fd >= 0)
-		(void)close(take_fd(&s->lock_fd));
+	drop_fd(&s->lock_fd);
 }
 
 static DIR *open_list(int at)

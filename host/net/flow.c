@@ -151,8 +151,7 @@ static void detach(struct flow *f)
 	f->dead = true;
 	loop_forget(&f->io);
 	loop_timer_cancel(&f->timer);
-	if (f->fd >= 0)
-		(void)close(take_fd(&f->fd));
+	drop_fd(&f->fd);
 	list_del(&f->hash);
 	list_del(&f->kind);
 	list_del(&f->ready);

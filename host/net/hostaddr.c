@@ -304,8 +304,7 @@ int hostaddr_watch(struct hostaddr *h, struct loop *l, hostaddr_fn *fn,
 void hostaddr_close(struct hostaddr *h)
 {
 	loop_del(&h->io);
-	if (h->fd >= 0)
-		(void)close(take_fd(&h->fd));
+	drop_fd(&h->fd);
 	h->fd = -1;
 	locals_clear(&h->list);
 }

@@ -176,8 +176,7 @@ void link_close(struct link *l)
 {
 	l->over = true;
 	loop_del(&l->io);
-	if (l->fd >= 0)
-		(void)close(take_fd(&l->fd));
+	drop_fd(&l->fd);
 	free(take_ptr(&l->in));
 	free(take_ptr(&l->out));
 }

@@ -49,8 +49,7 @@ static void stop_asking(struct relay_ask *a)
 {
 	loop_forget(&a->io);
 	loop_timer_cancel(&a->timer);
-	if (a->fd >= 0)
-		(void)close(take_fd(&a->fd));
+	drop_fd(&a->fd);
 	free(take_ptr(&a->in));
 	a->in_len = 0;
 	a->asked = false;

@@ -120,8 +120,7 @@ static void forget(struct window *w, struct window_slot *s)
 	if (s->good < WINDOW_SLOT)
 		atomic_fetch_sub(&w->n_mended, 1);
 	w->n_mapped--;
-	base_closep(&s->fd);
-	s->fd = -1;
+	drop_fd(&s->fd);
 }
 
 /* Also of one without a file: what the guest wrote there goes. */

@@ -155,8 +155,7 @@ void virtio_mmio_done(struct virtio_mmio *m)
 {
 	for (unsigned int i = 0; i < VIRTIO_QUEUES_MAX; i++) {
 		loop_del(&m->kick[i].io);
-		base_closep(&m->kick[i].fd);
-		m->kick[i].fd = -1;
+		drop_fd(&m->kick[i].fd);
 	}
 	if (m->page) {
 		(void)munmap(m->page, VIRTIO_MMIO_LEN);

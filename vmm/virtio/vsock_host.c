@@ -262,8 +262,7 @@ static bool refuse_one(struct vsock *v)
 	bool nobody;
 	int fd;
 
-	base_closep(&v->reserve_fd);
-	v->reserve_fd = -1;
+	drop_fd(&v->reserve_fd);
 	fd = accept4(v->cfg.listen_fd, NULL, NULL, SOCK_CLOEXEC);
 	nobody = fd < 0 && errno == EAGAIN;
 	if (fd >= 0) {
