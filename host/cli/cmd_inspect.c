@@ -62,21 +62,30 @@ static void print_policy(const struct hutch_record *rec)
 		line("on-exit", "keep");
 }
 
+/* As options have it: "inode,window=64M". */
+static void show_dax(char ret[WAY_MAX], enum hutch_dax dax, uint64_t window)
+{
+	char size[SHOW_MAX];
+
+	show_size(size, window);
+	(void)snprintf(ret, WAY_MAX, "%s%s%s", hutch_dax_name(dax),
+		       window ? ",window=" : "", window ? size : "");
+}
+
 /* As -v has it. */
 static void print_mounts(const struct hutch_record *rec)
 {
 	for (size_t i = 0; rec->mounts && rec->mounts[i]; i++) {
 		const struct hutch_mount *m = rec->mounts[i];
-		char way[WAY_MAX] = "", window[SHOW_MAX];
-		bool more = m->dax != HUTCH_DAX_AUTO;
+		char way[2 * WAY_MAX] = "", dax[WAY_MAX] = "";
 
-		show_size(window, m->window);
-		(void)snprintf(
-			way, sizeof(way), "%s%s%s%s%s%s",
-			m->flags & HUTCH_MOUNT_RDONLY ? ",ro" : "",
-			m->flags & HUTCH_MOUNT_LOCKS_HOST ? ",locks=host" : "",
-			more ? ",dax=" : "", more ? hutch_dax_name(m->dax) : "",
-			m->window ? ",window=" : "", m->window ? window : "");
+		if (m->dax != HUTCH_DAX_AUTO)
+			show_dax(dax, m->dax, m->window);
+		(void)snprintf(way, sizeof(way), "%s%s%s%s",
+			       m->flags & HUTCH_MOUNT_RDONLY ? ",ro" : "",
+			       m->flags & HUTCH_MOUNT_LOCKS_HOST ? ",locks=host"
+								 : "",
+			       *dax ? ",dax=" : "", dax);
 		line("mount", "%s:%s%s%s", m->source, m->target,
 		     *way ? ":" : "", *way ? way + 1 : "");
 	}
@@ -85,14 +94,12 @@ static void print_mounts(const struct hutch_record *rec)
 /* As --image-dax has it; nothing if nothing was said. */
 static void print_image_dax(const struct hutch_record *rec)
 {
-	char window[SHOW_MAX];
+	char dax[WAY_MAX];
 
 	if (rec->image_dax == HUTCH_DAX_AUTO)
 		return;
-	show_size(window, rec->image_window);
-	line("image-dax", "%s%s%s", hutch_dax_name(rec->image_dax),
-	     rec->image_window ? ",window=" : "",
-	     rec->image_window ? window : "");
+	show_dax(dax, rec->image_dax, rec->image_window);
+	line("image-dax", "%s", dax);
 }
 
 static void print_forwards(const struct hutch_record *rec)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* host/cli/netopt.h - --net, --allow, --deny, --inject and --handler as a network's words */
+/*
+ * host/cli/netopt.h - --net, --allow, --deny, --inject and --handler as a
+ * network's words
+ */
 #ifndef HUTCH_CLI_NETOPT_H
 #define HUTCH_CLI_NETOPT_H
 

@@ -41,7 +41,8 @@ struct intercepts {
 };
 
 /**
- * intercepts_open() - Zeroed but for @vm: read the bundle, and have OpenSSL open what it wants to
+ * intercepts_open() - Read the bundle, and have OpenSSL open what it wants to
+ * @i:		Zeroed but for @vm
  *
  * The bundle is SSL_CERT_FILE's, or the system's.
  */

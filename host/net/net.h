@@ -41,8 +41,9 @@
  * @intercept:	Of a flow with JUDGE_INTERCEPT: take @fd, one end of a stream
  *		socket, on which you are the peer, and @up_fd, which is connected
  *		to whom the guest wanted (-1: it was not tried yet, or is an
- *		address of own.h, where nobody is), and 0; or -errno. What the guest has sent is still to come on @fd; it is TLS
- *		unless @a->plain. May be NULL: such flows are denied
+ *		address of own.h, where nobody is), and 0; or -errno. What the
+ *		guest has sent is still to come on @fd; it is TLS unless
+ *		@a->plain. May be NULL: such flows are denied
  * @dns:		A datagram of @len bytes for the gateway's port 53, to be
  *		answered by udp_to_guest(). May be NULL: nobody listens there
  * @dns_stream:	The same of TCP: take @fd, as of @intercept
