@@ -219,15 +219,19 @@ static const char *const *env_of(const struct command *cmd)
 	return (const char *const *)cmd->env.v + cmd->n_term;
 }
 
+/* What a record has: "" is nothing, and all of one that cannot be read. */
+static const char *said(const char *s)
+{
+	return s && *s ? s : NULL;
+}
+
 /* Its network, and who gets to it from outside. */
 static void go_on_net(struct hutch_start_opts *so,
 		      const struct hutch_record *old)
 {
-	if (!so->net && old->net && *old->net) {
+	if (!so->net && said(old->net)) {
 		so->net = old->net;
-		so->net_policy = old->net_policy && *old->net_policy
-					 ? old->net_policy
-					 : NULL;
+		so->net_policy = said(old->net_policy);
 	}
 	so->forwards = so->forwards ? so->forwards : old->forwards;
 }
@@ -238,17 +242,17 @@ static void go_on(struct hutch_start_opts *so, const struct command_opts *o,
 {
 	so->memory = so->memory ? so->memory : old->memory;
 	so->cpus = so->cpus ? so->cpus : old->cpus;
-	so->hostname = so->hostname ? so->hostname : old->hostname;
+	so->hostname = so->hostname ? so->hostname : said(old->hostname);
 	so->env = so->env ? so->env : old->env;
-	so->user = so->user ? so->user : old->user;
-	so->workdir = so->workdir ? so->workdir : old->workdir;
+	so->user = so->user ? so->user : said(old->user);
+	so->workdir = so->workdir ? so->workdir : said(old->workdir);
 	so->mounts = so->mounts ? so->mounts : old->mounts;
 	so->labels = so->labels ? so->labels : old->labels;
 	if (!o->disk && old->disk == HUTCH_DISK_RAM)
 		so->flags |= HUTCH_START_DISK_RAM;
 	go_on_net(so, old);
-	if (!so->stop_signal && old->stop_signal && *old->stop_signal)
-		so->stop_signal = old->stop_signal;
+	so->stop_signal = so->stop_signal ? so->stop_signal
+					  : said(old->stop_signal);
 	if (!o->image_dax) {
 		so->image_dax = old->image_dax;
 		so->image_window = old->image_window;
