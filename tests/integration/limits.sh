@@ -101,15 +101,15 @@ test_many_writers_one_slow_reader() {
 	local n lines vmm before after agent_before i
 
 	# (The reader's share of the processors is one in so many.)
-	n=$(size 50 200)
+	n=$(size 20 200)
 	lines=$(size 50000 1000000)
 	start v
 	vmm=$(field v monitor)
 	# They begin together, or starting them takes most of the time.
 	hutch exec v -- mkfifo /tmp/go
 	for i in $(seq "$n"); do
-		hutch exec -d --name "w$i" v -- sh -c ': </tmp/go; exec yes' \
-			>/dev/null
+		hutch exec -d --name "w$i" --ring "$(size 256K 1M)" v -- \
+			sh -c ': </tmp/go; exec yes' >/dev/null
 	done
 	hutch exec -d v -- sh -c 'exec 3>/tmp/go; sleep 1000' >/dev/null
 	mkfifo pipe
@@ -117,7 +117,7 @@ test_many_writers_one_slow_reader() {
 	exec 7<pipe
 	# The rings fill up: they have a bound, and then it is flat.
 	answers v
-	retry 60 rings_are_full
+	retry 240 rings_are_full
 	agent_before=$(agent_kib v)
 	before=$(memory_kib "$vmm")
 	head -c 100000 <&7 >got
