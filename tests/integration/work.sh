@@ -4,8 +4,7 @@
 # image; guest_work.sh does it, in the guest
 #
 # Few in CI, since a file costs 50 ms of the lab's processor, on a root twice as
-# much; and with --long no more than are done in an hour there. The unit tests have
-# more (tests/conform/work.sh).
+# much; and with --long what CI's unit tests have (tests/conform/work.sh).
 
 # worker: VM v of the image with the tools, a share at /share.
 worker() {
@@ -25,29 +24,29 @@ work() {
 
 test_tree() {
 	worker
-	work share tree "$(size 40 10000)" "$(size 2 200)"
-	work root tree "$(size 20 5000)" "$(size 1 200)"
+	work share tree "$(size 40 3000)" "$(size 2 60)"
+	work root tree "$(size 20 1500)" "$(size 1 60)"
 	hutch stop v
 }
 
 test_git() {
 	worker
-	work share git "$(size 40 20000)" odd "$(size 40 1000)"
-	work root git "$(size 20 10000)" odd "$(size 20 1000)"
+	work share git "$(size 40 2000)" odd "$(size 40 1000)"
+	work root git "$(size 20 1000)" odd "$(size 20 1000)"
 	hutch stop v
 }
 
 test_names() {
 	worker
-	work share names "$(size 60 30000)" fio "$(size 1 16)"
-	work root names "$(size 30 15000)" fio "$(size 1 16)"
+	work share names "$(size 60 10000)" fio "$(size 1 16)"
+	work root names "$(size 30 5000)" fio "$(size 1 16)"
 	hutch stop v
 }
 
 test_sqlite() {
 	worker
-	work share sqlite "$(size 30 20000)"
-	work root sqlite "$(size 20 20000)"
+	work share sqlite "$(size 30 2000)"
+	work root sqlite "$(size 20 2000)"
 	hutch stop v
 }
 
@@ -64,6 +63,6 @@ test_stress() {
 test_apt() {
 	worker
 	if [ -n "${HUTCH_LONG:-}" ]; then work share apt 200; fi
-	work root "$(size apt system)" "$(size 3 1000)"
+	work root "$(size apt system)" "$(size 3 200)"
 	hutch stop v
 }
