@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* vmm/virtio/fs.c - see fs.h; how it works is told in fs_dev.h */
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +8,6 @@
 
 /* Linux caps a request at the queue's size less four, in pages. */
 #define QUEUE_MAX 1024u
-#define STACK_LEN (256u << 10)
 #define SHM_CACHE 0u /* virtio 1.2, 5.11.6.2 */
 
 static struct virtio_fs *fs_of(struct virtio_dev *vd)
@@ -149,6 +147,9 @@ static int init(struct virtio_fs *f, const struct virtio_fs_config *cfg)
 		return r;
 	/* Does not fail without attributes. */
 	bug_on(pthread_cond_init(&f->calm, NULL) != 0);
+	f->crew = (struct crew){
+		.what = "fs", .vd = &f->vd, .calm = &f->calm, .jail = cfg->jail
+	};
 	return virtio_dev_init(&f->vd, &f->ops);
 }
 
@@ -175,45 +176,14 @@ int virtio_fs_new(const struct virtio_fs_config *cfg, struct virtio_fs **ret,
 	return 0;
 }
 
-/* No signal is for them. */
-static int make_threads(struct virtio_fs *f, const pthread_attr_t *attr)
-{
-	sigset_t all, old;
-	int r = 0;
-
-	(void)sigfillset(&all);
-	(void)pthread_sigmask(SIG_SETMASK, &all, &old);
-	while (r == 0 && f->n_made < f->n_workers) {
-		struct virtio_fs_worker *w = &f->worker[f->n_made];
-
-		r = -pthread_create(&w->id, attr, fs_work_main, w);
-		if (r == 0)
-			f->n_made++;
-	}
-	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
-	return r;
-}
-
 int virtio_fs_start(struct virtio_fs *f, struct err *e)
 {
-	pthread_attr_t attr;
-	int r;
+	int r = 0;
 
-	(void)pthread_attr_init(&attr);
-	(void)pthread_attr_setstacksize(&attr, STACK_LEN);
-	r = make_threads(f, &attr);
-	(void)pthread_attr_destroy(&attr);
-	if (r < 0)
-		return err_set(e, r, "fs: thread %u: %s", f->n_made,
-			       strerror(-r));
-	lock(f);
-	while (f->n_started < f->n_made)
-		(void)pthread_cond_wait(&f->calm, &f->vd.lock);
-	r = f->jail_error;
-	if (r < 0 && e)
-		*e = f->jail_text;
-	unlock(f);
-	return r;
+	for (unsigned int i = 0; r == 0 && i < f->n_workers; i++)
+		r = crew_add(&f->crew, &f->worker[i].id, fs_work_main,
+			     &f->worker[i], e);
+	return r < 0 ? r : crew_wait(&f->crew, e);
 }
 
 void virtio_fs_stop(struct virtio_fs *f)
@@ -225,16 +195,16 @@ void virtio_fs_stop(struct virtio_fs *f)
 	bell_ring(&f->work);
 	bell_ring(&f->urgent);
 	unlock(f);
-	for (unsigned int i = 0; i < f->n_made; i++)
+	for (unsigned int i = 0; i < f->crew.n_made; i++)
 		(void)pthread_join(f->worker[i].id, NULL);
-	f->n_made = 0;
+	f->crew.n_made = 0;
 }
 
 void virtio_fs_free(struct virtio_fs *f)
 {
 	if (!f)
 		return;
-	bug_on(f->n_made > 0);
+	bug_on(f->crew.n_made > 0);
 	bell_close(&f->work);
 	bell_close(&f->urgent);
 	(void)pthread_cond_destroy(&f->calm);

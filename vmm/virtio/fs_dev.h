@@ -32,6 +32,7 @@
 #define HUTCH_VMM_VIRTIO_FS_DEV_H
 
 #include "vmm/virtio/bell.h"
+#include "vmm/virtio/crew.h"
 #include "vmm/virtio/fs.h"
 
 /* The queue that is not of requests: virtio 1.2, 5.11.2. */
@@ -90,10 +91,8 @@ struct virtio_fs_parked {
  * @tends:	@cfg.tend is being called
  * @paused:	Nothing is to be begun
  * @quit:	The threads are to end
- * @jail_error:	Of the first thread that could not be jailed, or 0
  * @worker:	@n_workers of them; the first serves the high-priority queue
- * @n_made:	Threads that there are
- * @n_started:	Threads past @cfg.jail
+ * @crew:	Their beginning
  */
 struct virtio_fs {
 	struct virtio_dev vd;
@@ -118,12 +117,9 @@ struct virtio_fs {
 	bool tends;
 	bool paused;
 	bool quit;
-	int jail_error;
-	struct err jail_text;
 	struct virtio_fs_worker *worker;
 	unsigned int n_workers;
-	unsigned int n_made;
-	unsigned int n_started;
+	struct crew crew;
 };
 
 /** fs_work_main() - What a thread does; @arg is its struct virtio_fs_worker */

@@ -375,16 +375,8 @@ void *fs_work_main(void *arg)
 {
 	struct virtio_fs_worker *w = arg;
 	struct virtio_fs *f = w->f;
-	struct err e = { 0 };
-	int r = f->cfg.jail ? f->cfg.jail(&e) : 0;
+	int r = crew_begin(&f->crew);
 
-	lock(f);
-	if (r < 0 && f->jail_error == 0) {
-		f->jail_error = r;
-		f->jail_text = e;
-	}
-	f->n_started++;
-	(void)pthread_cond_broadcast(&f->calm);
 	while (r == 0 && !f->quit)
 		step(f, w);
 	unlock(f);

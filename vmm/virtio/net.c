@@ -150,6 +150,9 @@ static int init(struct virtio_net *n, const struct virtio_net_config *cfg)
 	net_limit_init(&n->rx_limit, &cfg->rate, now);
 	/* Does not fail with such attributes. */
 	bug_on(pthread_cond_init(&n->calm, NULL) != 0);
+	n->crew = (struct crew){
+		.what = "net", .vd = &n->vd, .calm = &n->calm, .jail = cfg->jail
+	};
 	return virtio_dev_init(&n->vd, &n->ops);
 }
 
@@ -177,7 +180,7 @@ void virtio_net_free(struct virtio_net *n)
 {
 	if (!n)
 		return;
-	bug_on(n->n_made > 0);
+	bug_on(n->crew.n_made > 0);
 	(void)pthread_cond_destroy(&n->calm);
 	virtio_dev_done(&n->vd);
 	net_link_free(n->link);

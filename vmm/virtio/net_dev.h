@@ -3,6 +3,7 @@
 #ifndef HUTCH_VMM_VIRTIO_NET_DEV_H
 #define HUTCH_VMM_VIRTIO_NET_DEV_H
 
+#include "vmm/virtio/crew.h"
 #include "vmm/virtio/net.h"
 #include "vmm/virtio/net_hdr.h"
 
@@ -103,6 +104,7 @@ struct net_pair {
  * @host:	NET_OFFLOAD_* of frames that the driver sends
  * @guest:	And of those it receives
  * @up:		The link is there
+ * @crew:	The threads' beginning
  * @ctrl:	Of the control queue
  */
 struct virtio_net {
@@ -123,10 +125,7 @@ struct virtio_net {
 	bool up;
 	bool paused;
 	bool quit;
-	int jail_error;
-	struct err jail_text;
-	unsigned int n_made;
-	unsigned int n_started;
+	struct crew crew;
 	struct virtq_chain ctrl;
 };
 

@@ -18,14 +18,11 @@
  */
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
-#include <string.h>
 #include <time.h>
 
 #include "common/loop.h"
 #include "vmm/virtio/net_dev.h"
 
-#define STACK_LEN (256u << 10)
 #define NS_PER_S  1000000000ull
 #define NS_PER_MS 1000000ull
 
@@ -256,16 +253,8 @@ static void *thread_main(void *arg)
 {
 	struct net_pair *p = arg;
 	struct virtio_net *n = p->n;
-	struct err e = { 0 };
-	int r = n->cfg.jail ? n->cfg.jail(&e) : 0;
+	int r = crew_begin(&n->crew);
 
-	net_lock(n);
-	if (r < 0 && n->jail_error == 0) {
-		n->jail_error = r;
-		n->jail_text = e;
-	}
-	n->n_started++;
-	(void)pthread_cond_broadcast(&n->calm);
 	net_unlock(n);
 	if (r == 0)
 		serve(p);
@@ -283,46 +272,16 @@ static void find_kicks(struct virtio_net *n, struct net_pair *p)
 		p->fd[2] = t->kick_fd(&n->vd, 2 * n->n_pairs);
 }
 
-/* No signal is for them. */
-static int make_threads(struct virtio_net *n, const pthread_attr_t *attr)
-{
-	sigset_t all, old;
-	int r = 0;
-
-	(void)sigfillset(&all);
-	(void)pthread_sigmask(SIG_SETMASK, &all, &old);
-	while (r == 0 && n->n_made < n->n_pairs) {
-		struct net_pair *p = &n->pair[n->n_made];
-
-		find_kicks(n, p);
-		r = -pthread_create(&p->id, attr, thread_main, p);
-		if (r == 0)
-			n->n_made++;
-	}
-	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
-	return r;
-}
-
 int virtio_net_start(struct virtio_net *n, struct err *e)
 {
-	pthread_attr_t attr;
-	int r;
+	int r = 0;
 
-	(void)pthread_attr_init(&attr);
-	(void)pthread_attr_setstacksize(&attr, STACK_LEN);
-	r = make_threads(n, &attr);
-	(void)pthread_attr_destroy(&attr);
-	if (r < 0)
-		return err_set(e, r, "net: thread %u: %s", n->n_made,
-			       strerror(-r));
-	net_lock(n);
-	while (n->n_started < n->n_made)
-		(void)pthread_cond_wait(&n->calm, &n->vd.lock);
-	r = n->jail_error;
-	if (r < 0 && e)
-		*e = n->jail_text;
-	net_unlock(n);
-	return r;
+	for (unsigned int i = 0; r == 0 && i < n->n_pairs; i++) {
+		find_kicks(n, &n->pair[i]);
+		r = crew_add(&n->crew, &n->pair[i].id, thread_main, &n->pair[i],
+			     e);
+	}
+	return r < 0 ? r : crew_wait(&n->crew, e);
 }
 
 void virtio_net_stop(struct virtio_net *n)
@@ -333,7 +292,7 @@ void virtio_net_stop(struct virtio_net *n)
 	n->quit = true;
 	net_wake(n);
 	net_unlock(n);
-	for (unsigned int i = 0; i < n->n_made; i++)
+	for (unsigned int i = 0; i < n->crew.n_made; i++)
 		(void)pthread_join(n->pair[i].id, NULL);
-	n->n_made = 0;
+	n->crew.n_made = 0;
 }
