@@ -271,7 +271,8 @@ apt() {
 }
 
 # Stressors of files, each with how much of it is one: most have small counts,
-# since some make dozens of files for one. (link and symlink make 8,192.)
+# since some make dozens of files for one. (link and symlink make 8,192, fpunch
+# and inode-flags go by the clock, chattr, fiemap and verity are not for FUSE.)
 stressors() {
 	cat <<-TABLE
 	access 1
@@ -283,13 +284,19 @@ stressors() {
 	dentry 64 --dentries 64
 	dir 2 --dir-dirs 64
 	dirmany 20
+	dnotify 1
+	dup 5
 	fallocate 1 --fallocate-bytes 1M
 	fcntl 5
+	file-ioctl 5
+	filename 1
 	flock 5
+	fsize 1
 	fstat 5
 	getdent 5
 	handle 5
 	hdd 20 --hdd-bytes 1M --hdd-opts wr-rnd,rd-rnd
+	inotify 1
 	io-uring 20
 	iomix 10 --iomix-bytes 1M
 	lease 5
@@ -297,6 +304,8 @@ stressors() {
 	lockf 5
 	lockofd 5
 	mknod 5
+	mmap 1 --mmap-file --mmap-bytes 1M
+	msync 5 --msync-bytes 1M
 	open 20
 	readahead 20 --readahead-bytes 1M
 	rename 20

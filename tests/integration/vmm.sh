@@ -325,6 +325,42 @@ test_processors() {
 	done
 }
 
+# No agent and nobody who starts it: a share by four queues for as many CPUs, and a
+# link to who listens at a path, at a rate.
+test_devices_without_a_controller() {
+	local peer i
+
+	mkdir share
+	cat >share/script <<-'SCRIPT'
+	set -eu
+	for i in 1 2 3 4; do
+		(yes "$i" | head -n 100000 >/mnt/out.$i
+		 yes "$i" | head -n 100000 | cmp - /mnt/out.$i && mv /mnt/out.$i /mnt/ok.$i) &
+	done
+	wait
+	ip addr add 10.11.0.2/24 dev eth0
+	ip link set eth0 up
+	ping -c 3 -s 1400 10.11.0.1 >/mnt/ping
+	SCRIPT
+	/usr/bin/python3 "$HUTCH_TESTS/frame_peer.py" link 10.11.0.1 >echoes &
+	peer=$!
+	retry 30 test -S link
+	expect 0 hutch-vmm --kernel "$HUTCH_KERNEL" --cpus 4 --memory 256M \
+		--initrd "$HUTCH_LIBEXEC/builtin.cpio" --console - \
+		--fs tag=work,dir=share,queues=4 \
+		--net unix=link,mac=02:00:00:00:00:02,mtu=1500,rate=1M/100p \
+		--cmdline "console=uart8250,mmio,0xd0000000 quiet panic=-1 $(:
+		)rdinit=/.hutch/root/bin/busybox -- sh -c \"cd /.hutch/root/bin; $(:
+		)./busybox --install -s .; export PATH=\$PWD; mkdir /mnt; $(:
+		)mount -t virtiofs work /mnt && sh /mnt/script; poweroff -f\""
+	wait $peer
+	like '3 packets received' "$(cat share/ping)" "ping"
+	is 3 "$(cat echoes)" "echoes by the link"
+	for i in 1 2 3 4; do
+		yes "$i" | head -n 100000 | cmp - "share/ok.$i"
+	done
+}
+
 # Whatever the size, the guest is told of all of it and can use both ends.
 test_memory_sizes() {
 	local size low high

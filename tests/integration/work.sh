@@ -6,20 +6,22 @@
 # Few in CI, since a file costs 50 ms of the lab's processor, on a root twice as
 # much; and with --long what CI's unit tests have (tests/conform/work.sh).
 
-# worker: VM v of the image with the tools, a share at /share.
+# worker: VM v of the image with the tools, a share at /share, one that is mapped
+# at /mapped.
 worker() {
 	use_images
-	mkdir share
+	mkdir share mapped
 	cp "$(command -v guest_files)" "$HUTCH_TESTS/guest_work.sh" share/
-	expect 0 hutch start --memory 1G -v ./share:/share v debian-test
+	expect 0 hutch start --memory 1G -v ./share:/share \
+		-v ./mapped:/mapped:dax=always v debian-test
 }
 
-# work share|root WORD...
+# work share|mapped|root WORD...
 work() {
-	local dir=/share
+	local dir=/$1 kind=$1
 
-	[ "$1" = share ] || dir=/root
-	expect 0 hutch exec -w "$dir" v -- /share/guest_work.sh "$@"
+	[ "$kind" != mapped ] || kind=share
+	expect 0 hutch exec -w "$dir" v -- /share/guest_work.sh "$kind" "${@:2}"
 }
 
 test_tree() {
@@ -47,6 +49,13 @@ test_sqlite() {
 	worker
 	work share sqlite "$(size 30 2000)"
 	work root sqlite "$(size 20 2000)"
+	hutch stop v
+}
+
+test_mapped() {
+	worker
+	work mapped odd "$(size 20 1000)" fio "$(size 1 16)"
+	work mapped sqlite "$(size 10 2000)" stress 1 "$(size 3/16 1/1)"
 	hutch stop v
 }
 
