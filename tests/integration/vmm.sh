@@ -333,9 +333,10 @@ test_devices_without_a_controller() {
 	mkdir share
 	cat >share/script <<-'SCRIPT'
 	set -eu
+	mount -t devtmpfs dev /dev
 	for i in 1 2 3 4; do
-		(yes "$i" | head -n 100000 >/mnt/out.$i
-		 yes "$i" | head -n 100000 | cmp - /mnt/out.$i && mv /mnt/out.$i /mnt/ok.$i) &
+		(seq "$i" 20000 >/mnt/out.$i
+		 cat /mnt/out.$i >/mnt/ok.$i) &
 	done
 	wait
 	ip addr add 10.11.0.2/24 dev eth0
@@ -350,14 +351,14 @@ test_devices_without_a_controller() {
 		--fs tag=work,dir=share,queues=4 \
 		--net unix=link,mac=02:00:00:00:00:02,mtu=1500,rate=1M/100p \
 		--cmdline "console=uart8250,mmio,0xd0000000 quiet panic=-1 $(:
-		)rdinit=/.hutch/root/bin/busybox -- sh -c \"cd /.hutch/root/bin; $(:
-		)./busybox --install -s .; export PATH=\$PWD; mkdir /mnt; $(:
+		)rdinit=/.hutch/root/bin/busybox -- sh -c \"export PATH=/.hutch/root/bin; $(:
+		)cd \$PATH; \$PATH/busybox --install -s .; cd /; mkdir /mnt; $(:
 		)mount -t virtiofs work /mnt && sh /mnt/script; poweroff -f\""
 	wait $peer
 	like '3 packets received' "$(cat share/ping)" "ping"
 	is 3 "$(cat echoes)" "echoes by the link"
 	for i in 1 2 3 4; do
-		yes "$i" | head -n 100000 | cmp - "share/ok.$i"
+		seq "$i" 20000 | cmp - "share/ok.$i"
 	done
 }
 
