@@ -118,8 +118,9 @@ test_readonly_changes_nothing() {
 		stat -c '%n %s %a %x %y %z' share share/sub share/file alone
 	}
 	state >before
-	expect 0 hutch run -v ./share:/data:ro -v ./alone:/alone:ro -- sh -c '
-		cat /data/file /alone && ls -la /data/sub >/dev/null
+	expect 0 hutch run -v ./share:/data:ro -v ./alone:/alone:ro \
+		-v ./share:/mapped:ro,dax=always -- sh -c '
+		cat /data/file /alone /mapped/file && ls -la /data/sub >/dev/null
 		for c in "echo x >/data/file" "echo x >>/alone" ">/data/new" \
 			"rm /data/file" "mkdir /data/d" "touch /data/file" \
 			"mv /data/file /data/f" "chmod 700 /data/file" \

@@ -9,6 +9,8 @@
 #ifndef HUTCH_TESTS_FUSE_KIT_H
 #define HUTCH_TESTS_FUSE_KIT_H
 
+#include <sys/stat.h>
+
 #include "vmm/fs/proto.h"
 #include "vmm/fs/server.h"
 
@@ -182,6 +184,9 @@ uint64_t fk_at(struct fuse_kit *k, const char *path);
 void fk_host_file(struct fuse_kit *k, const char *path, const char *text);
 void fk_host_dir(struct fuse_kit *k, const char *path);
 void fk_host_move(struct fuse_kit *k, const char *from, const char *to);
+
+/** fk_host_aged() - Give it a time of access that any read would change */
+struct stat fk_host_aged(struct fuse_kit *k, const char *path);
 
 /** fk_clock_goes_on() - What is stamped from now on is stamped later */
 void fk_clock_goes_on(struct fuse_kit *k);

@@ -409,6 +409,7 @@ END_TEST
 START_TEST(readonly_share_is_mapped_for_reading_alone)
 {
 	struct fs_opts o = fk_usual();
+	struct stat before, after;
 	struct fuse_window w;
 	struct fuse_kit k;
 	uint64_t node;
@@ -417,10 +418,14 @@ START_TEST(readonly_share_is_mapped_for_reading_alone)
 	o.ro = true;
 	start(&k, &w, &o);
 	node = file(&k, "f", 100, 0, "text");
+	before = fk_host_aged(&k, "f");
 	ck_assert_int_eq(setup(&k, node, 0, RD | WR), -EROFS);
 	ck_assert_int_eq(setup(&k, node, 0, RD), 0);
 	ck_assert(fw_has(&w, 0, "text"));
 	ck_assert_int_eq(fw_put(&w, 0, "evil"), 0);
+	/* Not even its time of access, which mmap() sets. */
+	ck_assert_int_eq(fstatat(k.fd, "f", &after, 0), 0);
+	ck_assert_mem_eq(&before, &after, sizeof(before));
 	ck_assert(host_has(&k, "f", 0, "text"));
 	end(&k, &w);
 }

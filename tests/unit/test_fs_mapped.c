@@ -471,6 +471,46 @@ START_TEST(links_renames_and_unlinked_files_work_as_ever)
 }
 END_TEST
 
+/* As an image is shared; its symlinks are files on the host. */
+START_TEST(symlink_of_a_readonly_tree_is_read_and_does_not_change)
+{
+	struct stat before, after;
+	struct fs_opts o = fk_usual();
+	struct fuse_kit k;
+	char name[16];
+	uint64_t node;
+
+	start(&k);
+	ck_assert_int_eq(fk_symlink(&k, ROOT, "l", "target"), 0);
+	fs_server_free(k.s);
+	o.owner = FS_OWNER_MAPPED;
+	o.ro = true;
+	o.fds_max = FS_FDS_MIN;
+	fk_serve(&k, &o);
+	ck_assert_int_eq(fk_start(&k), 0);
+	before = fk_host_aged(&k, "l");
+
+	node = fk_at(&k, "l");
+	for (int i = 0; i < 2; i++) {
+		ck_assert_int_eq(
+			fk_op(&k, FUSE_READLINK, node, NULL, 0, FK_NO_NAMES),
+			0);
+		ck_assert(fk_body_is(&k, "target"));
+		ck_assert_int_eq(
+			fstatat(k.fd, "l", &after, AT_SYMLINK_NOFOLLOW), 0);
+		ck_assert_msg(memcmp(&before, &after, sizeof(before)) == 0,
+			      "changed by read %d", i);
+		/* Then it is opened anew: its descriptor makes room. */
+		for (unsigned int n = 0; n < FS_FDS_MIN; n++) {
+			(void)snprintf(name, sizeof(name), "%u", n);
+			fk_host_file(&k, name, "");
+			(void)fk_at(&k, name);
+		}
+	}
+	fk_done(&k);
+}
+END_TEST
+
 CHECK_MAIN("fs_mapped", what_is_made_belongs_to_who_made_it,
 	   devices_fifos_and_symlinks_are_files_on_the_host,
 	   whiteout_is_a_real_device, owner_and_mode_change_and_setuid_goes,
@@ -480,4 +520,5 @@ CHECK_MAIN("fs_mapped", what_is_made_belongs_to_who_made_it,
 	   chown_to_the_same_owner_is_a_change,
 	   xattr_of_root_are_kept_under_another_name,
 	   xattr_of_ours_is_out_of_reach, readdir_knows_types,
-	   links_renames_and_unlinked_files_work_as_ever)
+	   links_renames_and_unlinked_files_work_as_ever,
+	   symlink_of_a_readonly_tree_is_read_and_does_not_change)

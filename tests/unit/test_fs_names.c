@@ -5,12 +5,14 @@
 #include <linux/fs.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/fsuid.h>
 #include <sys/stat.h>
 
 #include "tests/lib/check_main.h"
 #include "tests/lib/fuse_kit.h"
 
-#define ROOT FUSE_ROOT_ID
+#define ROOT  FUSE_ROOT_ID
+#define OTHER 12345
 
 static struct stat host_stat(struct fuse_kit *k, const char *path)
 {
@@ -461,6 +463,29 @@ START_TEST(read_only_share_changes_nothing)
 }
 END_TEST
 
+/* Of which the host lets only their owner read without a trace. */
+START_TEST(readonly_share_has_files_of_others)
+{
+	struct fs_opts o = fk_usual();
+	struct fuse_kit k;
+	uint64_t f;
+
+	o.ro = true;
+	fk_init(&k, &o);
+	fk_host_file(&k, "f", "123");
+	f = fk_at(&k, "f");
+	(void)setfsuid(OTHER);
+
+	ck_assert_int_eq(fk_opendir(&k, ROOT), 0);
+	ck_assert_int_eq(fk_open(&k, f, O_RDONLY), 0);
+	ck_assert_int_eq(fk_read(&k, f, k.fh, 0, 10), 0);
+	ck_assert(fk_body_is(&k, "123"));
+
+	(void)setfsuid(geteuid());
+	fk_done(&k);
+}
+END_TEST
+
 CHECK_MAIN("fs_names", lookup_finds_each_kind_and_enoent,
 	   cache_says_how_long_names_are_good,
 	   mkdir_makes_a_folder_with_its_mode,
@@ -475,4 +500,4 @@ CHECK_MAIN("fs_names", lookup_finds_each_kind_and_enoent,
 	   rename_over_a_file_keeps_the_old_one_usable,
 	   rename_flags_do_what_they_say,
 	   rename_to_another_name_of_the_same_file_changes_nothing,
-	   read_only_share_changes_nothing)
+	   read_only_share_changes_nothing, readonly_share_has_files_of_others)

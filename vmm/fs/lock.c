@@ -144,14 +144,11 @@ static int open_own(const struct fs_server *s, const struct fs_handle *h,
 		    bool whole)
 {
 	const int mode = h->flags & O_ACCMODE;
-	const int ro = s->o.ro ? O_NOATIME : 0;
 	int fd = -EACCES;
 
 	if (!whole && !s->o.ro)
 		fd = fs_reopen(s, h->fd, O_RDWR | O_NONBLOCK);
 	if (fd < 0)
-		fd = fs_reopen(s, h->fd, mode | ro | O_NONBLOCK);
-	if (fd == -EPERM && ro)
 		fd = fs_reopen(s, h->fd, mode | O_NONBLOCK);
 	return fd;
 }

@@ -21,19 +21,7 @@ int fs_host_flags(const struct fs_server *s, uint32_t guest)
 	/* Linux truncates for readers too. */
 	if (guest & O_TRUNC && (flags & O_ACCMODE) == O_RDONLY)
 		flags |= O_RDWR;
-	if (!s->o.ro)
-		return flags;
-	return (flags & O_ACCMODE) == O_RDONLY ? flags | O_NOATIME : -EROFS;
-}
-
-/* The time of the last access is not ours to keep, of a file of others. */
-static int walk(struct fs_server *s, const struct fs_inode *ino, int flags)
-{
-	int fd = fs_walk(s, ino, flags);
-
-	if (fd == -EPERM && flags & O_NOATIME)
-		fd = fs_walk(s, ino, flags & ~O_NOATIME);
-	return fd;
+	return s->o.ro && (flags & O_ACCMODE) != O_RDONLY ? -EROFS : flags;
 }
 
 /* One whose name is gone can be opened again if it is open that way. */
@@ -55,7 +43,7 @@ static int open_again(struct fs_server *s, struct fs_inode *ino, int flags)
 
 int fs_open_inode(struct fs_server *s, struct fs_inode *ino, int flags)
 {
-	int fd = walk(s, ino, flags);
+	int fd = fs_walk(s, ino, flags);
 
 	return fd == -ESTALE ? open_again(s, ino, flags) : fd;
 }
@@ -210,8 +198,7 @@ int fs_op_opendir(struct fs_req *r)
 	if (!S_ISDIR(ino->type))
 		e = -ENOTDIR;
 	else if (!ino->stub)
-		e = fd =
-			walk(s, ino, s->o.ro ? O_RDONLY | O_NOATIME : O_RDONLY);
+		e = fd = fs_walk(s, ino, O_RDONLY);
 	if (e >= 0)
 		e = fs_handle_add(s, ino, fd, O_RDONLY, &out.fh);
 	fs_drop(s, ino);

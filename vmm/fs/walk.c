@@ -103,15 +103,31 @@ static bool out_of_fds(struct fs_server *s, int r)
 	return n > 0;
 }
 
+/* Of what never changes, the time of the last access does not either. */
+static int quiet(const struct fs_server *s, int flags)
+{
+	return s->o.ro && !(flags & O_PATH) ? flags | O_NOATIME : flags;
+}
+
+/* Of a file of others that time is not ours to keep. */
+static bool too_quiet(int r, int *flags)
+{
+	if (r != -EPERM || !(*flags & O_NOATIME))
+		return false;
+	*flags &= ~O_NOATIME;
+	return true;
+}
+
 int fs_open_path(struct fs_server *s, const struct fs_path *path, int flags,
 		 mode_t mode)
 {
 	int fd;
 
+	flags = quiet(s, flags);
 	/* The folder itself is open already, and has no name in itself. */
 	do {
 		fd = beneath_steps(s->root_fd, path->p, path->len, flags, mode);
-	} while (fd < 0 && out_of_fds(s, fd));
+	} while (fd < 0 && (too_quiet(fd, &flags) || out_of_fds(s, fd)));
 	return fd == -EMFILE ? -ENFILE : fd;
 }
 
@@ -119,9 +135,10 @@ int fs_open_in(struct fs_server *s, int dir_fd, const char *name, int flags)
 {
 	int fd;
 
+	flags = quiet(s, flags);
 	do {
 		fd = beneath_open(dir_fd, name, flags, 0);
-	} while (fd < 0 && out_of_fds(s, fd));
+	} while (fd < 0 && (too_quiet(fd, &flags) || out_of_fds(s, fd)));
 	return fd == -EMFILE ? -ENFILE : fd;
 }
 
@@ -146,17 +163,21 @@ static int check_type(int fd, const struct fs_inode *ino)
 
 int fs_reopen(const struct fs_server *s, int fd, int flags)
 {
-	struct open_how how = { .flags = (unsigned int)flags | O_CLOEXEC };
+	struct open_how how = { 0 };
 	char number[16];
-	long r;
+	int r;
 
 	if (s->self_fd < 0)
 		return -ENOENT;
 	(void)snprintf(number, sizeof(number), "%d", fd);
+	flags = quiet(s, flags);
 	do {
-		r = syscall(SYS_openat2, s->self_fd, number, &how, sizeof(how));
-	} while (r < 0 && errno == EINTR);
-	return r < 0 ? -errno : (int)r;
+		how.flags = (unsigned int)flags | O_CLOEXEC;
+		r = (int)syscall(SYS_openat2, s->self_fd, number, &how,
+				 sizeof(how));
+		r = r < 0 ? -errno : r;
+	} while (r == -EINTR || too_quiet(r, &flags));
+	return r;
 }
 
 /*

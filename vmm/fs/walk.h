@@ -13,7 +13,8 @@
  * anew, from the root.
  *
  * Only regular files and folders are ever opened; all others are named by
- * O_PATH descriptors, which do nothing to a FIFO or a device.
+ * O_PATH descriptors, which do nothing to a FIFO or a device.  What is shared
+ * read-only is opened with O_NOATIME where the host allows it.
  */
 #ifndef HUTCH_VMM_FS_WALK_H
 #define HUTCH_VMM_FS_WALK_H
