@@ -563,6 +563,34 @@ static void forget_all(struct fuse_kit *k)
 		fk_forget(k, id, 1000);
 }
 
+/* It forgets only when its own memory is full: ours must not be so before. */
+START_TEST(large_guest_may_know_more)
+{
+	static const struct {
+		uint64_t guest_mem;
+		uint64_t bound;
+	} t[] = {
+		{ 0, FS_MEM_MIN },
+		{ 4 * FS_MEM_MIN, FS_MEM_MIN },
+		{ 8ull << 30, 2ull << 30 },
+		{ UINT64_MAX, FS_MEM_MAX },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(t); i++) {
+		struct fs_opts o = fk_usual();
+		struct fuse_kit k;
+
+		o.guest_mem = t[i].guest_mem;
+		fk_init(&k, &o);
+		ck_assert_uint_eq(k.s->mem_max, t[i].bound);
+		/* As many places for them as there may be of the smallest. */
+		ck_assert_uint_eq(k.s->inodes.max,
+				  t[i].bound / sizeof(struct fs_inode));
+		fk_done(&k);
+	}
+}
+END_TEST
+
 START_TEST(memory_of_what_a_guest_knows_is_bounded)
 {
 	char name[16], tail[201];
@@ -578,7 +606,7 @@ START_TEST(memory_of_what_a_guest_knows_is_bounded)
 	ck_assert_uint_ge(n, 50);
 	ck_assert_uint_lt(n, 150);
 	/* So a million of them are within what there is. */
-	ck_assert_uint_le((k.s->mem - before) / n * 1000000, FS_MEM_MAX);
+	ck_assert_uint_le((k.s->mem - before) / n * 1000000, FS_MEM_MIN);
 	/* A folder can be opened, but not read; nothing else is disturbed. */
 	ck_assert_int_eq(fk_opendir(&k, ROOT), 0);
 	ck_assert_int_eq(fk_readdir(&k, ROOT, 0, 4096, false), -ENFILE);
@@ -745,6 +773,6 @@ CHECK_MAIN("fs_inode", ids_are_found_stale_and_bounded,
 	   forgotten_files_leave_memory_as_it_was,
 	   deep_folders_are_reached_and_deeper_are_refused,
 	   names_of_a_file_are_bounded, folders_that_change_places_make_no_ring,
-	   memory_of_what_a_guest_knows_is_bounded,
+	   large_guest_may_know_more, memory_of_what_a_guest_knows_is_bounded,
 	   folder_has_a_buffer_while_it_is_read, file_that_is_shared_alone,
 	   file_that_is_shared_to_read_is_not_written)

@@ -32,8 +32,8 @@ struct fs_dirent {
  * @next:	Position that the guest will ask for if it goes on
  * @at:		Bytes of @buf that it has been given
  * @len:	Bytes in @buf
- * @buf:	Entries as the host has them, FS_DIR_BUF bytes that count towards
- *		FS_MEM_MAX; NULL until it is read
+ * @buf:	Entries as the host has them, FS_DIR_BUF bytes that count as what
+ *		the guest knows; NULL until it is read
  */
 struct fs_dir {
 	pthread_mutex_t lock;

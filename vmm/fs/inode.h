@@ -105,7 +105,7 @@ bool fs_inode_is(const struct fs_inode *ino, const struct fs_ident *ident);
 /**
  * fs_inode_add() - A new inode, which nothing refers to yet
  *
- * Return: 0; -ENFILE beyond FS_MEM_MAX; -ENOMEM
+ * Return: 0; -ENFILE if it is too much to know; -ENOMEM
  */
 MUST_CHECK int fs_inode_add(struct fs_server *s, const struct fs_ident *ident,
 			    mode_t type, struct fs_inode **ret);
@@ -119,8 +119,8 @@ void fs_inode_forget(struct fs_server *s, struct fs_inode *ino, uint64_t n);
 /**
  * fs_inode_seen() - @ino is in @parent under @name
  *
- * Return: 0; -ENFILE beyond FS_MEM_MAX; -ENOMEM; -ESTALE if a folder would
- *         come to be in itself
+ * Return: 0; -ENFILE if it is too much to know; -ENOMEM; -ESTALE if a folder
+ *         would come to be in itself
  */
 MUST_CHECK int fs_inode_seen(struct fs_server *s, struct fs_inode *ino,
 			     struct fs_inode *parent, const char *name);

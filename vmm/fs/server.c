@@ -230,8 +230,9 @@ static int make_root(struct fs_server *s)
 
 static int make_tables(struct fs_server *s)
 {
-	s->mem_max = FS_MEM_MAX;
-	s->inodes.max = FS_MEM_MAX / sizeof(struct fs_inode);
+	s->mem_max =
+		MIN(MAX(s->o.guest_mem / FS_MEM_SHARE, FS_MEM_MIN), FS_MEM_MAX);
+	s->inodes.max = (uint32_t)(s->mem_max / sizeof(struct fs_inode));
 	s->handles.max = s->o.fds_max;
 	s->hash_bits = HASH_BITS_MIN;
 	s->hash = calloc((size_t)1 << s->hash_bits, sizeof(struct fs_inode *));

@@ -33,9 +33,13 @@
 /*
  * Bytes of what a guest makes a server remember: inodes, their names, and what
  * is read ahead of folders.  Beyond, a lookup or a listing gives ENFILE.  A file
- * is some 250 bytes with a name of 30, so that a guest may know a million.
+ * is some 250 bytes with a name of 30, so that any guest may know a million.
+ * Linux, where it has memory, forgets none; a file is more than 1 KiB to it.  So
+ * there may be a quarter of the guest's memory, of which it can run out first.
  */
-#define FS_MEM_MAX (256u << 20)
+#define FS_MEM_MIN   (256ull << 20)
+#define FS_MEM_MAX   (16ull << 30)
+#define FS_MEM_SHARE 4u
 
 /* Bytes of one READ or WRITE: what INIT tells the guest. */
 #define FS_IO_MAX (1u << 20)
@@ -151,6 +155,8 @@ struct fs_window_ops {
  *		FS_QUOTA_INODE_BYTES of @quota_bytes
  * @fds_max:	Descriptors that the server may hold, FS_FDS_MIN to FS_FDS_MAX;
  *		four more a worker while it serves
+ * @guest_mem:	Bytes of the guest's memory, of which there may be one in
+ *		FS_MEM_SHARE here, FS_MEM_MIN to FS_MEM_MAX; 0 for the least
  * @dax:	As above
  * @window:	Unless that is FS_DAX_NEVER, with @window_ctx
  * @window_len:	Its length, whole units of 2 MiB
@@ -177,6 +183,7 @@ struct fs_opts {
 	uint64_t quota_bytes;
 	uint64_t quota_inodes;
 	unsigned int fds_max;
+	uint64_t guest_mem;
 	enum fs_dax dax;
 	const struct fs_window_ops *window;
 	void *window_ctx;

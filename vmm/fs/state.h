@@ -54,7 +54,7 @@ struct fs_inode;
  * @n_locks:	How many
  * @waiters:	@n_waiters who wait for a lock, the oldest first
  * @mem:	Bytes that count towards @mem_max
- * @mem_max:	FS_MEM_MAX
+ * @mem_max:	FS_MEM_MIN to FS_MEM_MAX
  * @spent:	Descriptors to close when the lock is released
  * @n_spent:	How many
  * @dead:	Inodes to free when the lock is released
