@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/xattr.h>
 
 #include "common/mapped.h"
@@ -377,12 +378,24 @@ START_TEST(xattr_of_ours_is_out_of_reach)
 }
 END_TEST
 
-/* Each name of the folder begins with the letter of its type. */
-static void expect_types(struct fuse_kit *k, uint64_t dir, bool plus)
+static void make_each_type(struct fuse_kit *k, uint64_t dir)
+{
+	ck_assert_int_eq(fk_mknod(k, dir, "-", S_IFREG | 0600, 0), 0);
+	ck_assert_int_eq(fk_mknod(k, dir, "p", S_IFIFO | 0600, 0), 0);
+	ck_assert_int_eq(fk_mknod(k, dir, "s", S_IFSOCK | 0600, 0), 0);
+	ck_assert_int_eq(fk_mknod(k, dir, "b", S_IFBLK | 0600, 7), 0);
+	ck_assert_int_eq(fk_mknod(k, dir, "c", S_IFCHR | 0600, 7), 0);
+	ck_assert_int_eq(fk_mknod(k, dir, "c-whiteout", S_IFCHR, 0), 0);
+	ck_assert_int_eq(fk_symlink(k, dir, "l", "x"), 0);
+	ck_assert_int_eq(fk_mkdir(k, dir, "d", 0700), 0);
+}
+
+/* Each of @n names in the folder begins with the letter of its type. */
+static void expect_types(struct fuse_kit *k, uint64_t dir, unsigned int n,
+			 bool plus)
 {
 	static const char letter[] = "?pc?d?b?-?l?s";
 	struct fk_dirent de;
-	unsigned int n = 0;
 	size_t at = 0;
 
 	ck_assert_int_eq(fk_readdir(k, dir, 0, 4096, plus), 0);
@@ -391,10 +404,61 @@ static void expect_types(struct fuse_kit *k, uint64_t dir, bool plus)
 			continue;
 		ck_assert_uint_lt(de.type, sizeof(letter) - 1);
 		ck_assert_int_eq(letter[de.type], de.name[0]);
-		n++;
+		n--;
 	}
-	ck_assert_uint_eq(n, 11);
+	ck_assert_uint_eq(n, 0);
 }
+
+/* Whether the host's file system lists names without their types. */
+static bool types_are_hidden;
+
+/* In place of the C library's. */
+ssize_t getdents64(int fd, void *buf, size_t len)
+{
+	ssize_t n = syscall(SYS_getdents64, fd, buf, len);
+	struct dirent64 *de;
+
+	for (ssize_t at = 0; types_are_hidden && at < n; at += de->d_reclen) {
+		de = (void *)((uint8_t *)buf + at);
+		de->d_type = DT_UNKNOWN;
+	}
+	return n;
+}
+
+/* Else overlayfs would show what is deleted, and be no root. */
+START_TEST(readdir_knows_types_that_the_host_does_not_list)
+{
+	struct fk_dirent de;
+	struct fuse_kit k;
+	uint64_t node;
+	size_t at;
+
+	start(&k);
+	ck_assert_int_eq(fk_mkdir(&k, ROOT, "d", 0700), 0);
+	node = k.entry.nodeid;
+	make_each_type(&k, node);
+	types_are_hidden = true;
+
+	ck_assert_int_eq(fk_opendir(&k, node), 0);
+	expect_types(&k, node, 8, false);
+	expect_types(&k, node, 8, true);
+	for (int plus = 0; plus < 2; plus++) {
+		ck_assert_int_eq(fk_readdir(&k, node, 0, 4096, plus), 0);
+		for (at = 0; fk_dirent(&k, &at, plus, &de);)
+			ck_assert(de.name[0] != '.' || de.type == DT_DIR);
+	}
+	/* Of a folder that is out of reach nothing is known but itself. */
+	fk_host_dir(&k, "away");
+	fk_host_move(&k, "d", "away/d");
+	ck_assert_int_eq(fk_readdir(&k, node, 0, 4096, false), 0);
+	for (at = 0; fk_dirent(&k, &at, false, &de);)
+		ck_assert_uint_eq(de.type,
+				  de.name[0] == '.' ? DT_DIR : DT_UNKNOWN);
+
+	types_are_hidden = false;
+	fk_done(&k);
+}
+END_TEST
 
 START_TEST(readdir_knows_types)
 {
@@ -409,14 +473,7 @@ START_TEST(readdir_knows_types)
 	start(&k);
 	ck_assert_int_eq(fk_mkdir(&k, ROOT, "d", 0700), 0);
 	node = k.entry.nodeid;
-	ck_assert_int_eq(fk_mknod(&k, node, "-", S_IFREG | 0600, 0), 0);
-	ck_assert_int_eq(fk_mknod(&k, node, "p", S_IFIFO | 0600, 0), 0);
-	ck_assert_int_eq(fk_mknod(&k, node, "s", S_IFSOCK | 0600, 0), 0);
-	ck_assert_int_eq(fk_mknod(&k, node, "b", S_IFBLK | 0600, 7), 0);
-	ck_assert_int_eq(fk_mknod(&k, node, "c", S_IFCHR | 0600, 7), 0);
-	ck_assert_int_eq(fk_mknod(&k, node, "c-whiteout", S_IFCHR, 0), 0);
-	ck_assert_int_eq(fk_symlink(&k, node, "l", "x"), 0);
-	ck_assert_int_eq(fk_mkdir(&k, node, "d", 0700), 0);
+	make_each_type(&k, node);
 	/* What the host has put there has no attribute, or a wrong one. */
 	fk_host_file(&k, "d/-host", "");
 	fk_host_file(&k, "d/?", "");
@@ -426,7 +483,7 @@ START_TEST(readdir_knows_types)
 	keep(&k, "d/?dir", value, sizeof(value));
 
 	ck_assert_int_eq(fk_opendir(&k, node), 0);
-	expect_types(&k, node, false);
+	expect_types(&k, node, 11, false);
 	/* Of a folder that is out of reach it is not known any more. */
 	fk_host_dir(&k, "away");
 	fk_host_move(&k, "d", "away/d");
@@ -440,7 +497,7 @@ START_TEST(readdir_knows_types)
 	ck_assert_int_eq(unlinkat(k.fd, "d/?dir", 0), 0);
 	fk_host_file(&k, "d/-1", "");
 	fk_host_file(&k, "d/-2", "");
-	expect_types(&k, node, true);
+	expect_types(&k, node, 11, true);
 	fk_done(&k);
 }
 END_TEST
@@ -520,5 +577,6 @@ CHECK_MAIN("fs_mapped", what_is_made_belongs_to_who_made_it,
 	   chown_to_the_same_owner_is_a_change,
 	   xattr_of_root_are_kept_under_another_name,
 	   xattr_of_ours_is_out_of_reach, readdir_knows_types,
+	   readdir_knows_types_that_the_host_does_not_list,
 	   links_renames_and_unlinked_files_work_as_ever,
 	   symlink_of_a_readonly_tree_is_read_and_does_not_change)

@@ -9,7 +9,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <string.h>
-#include <sys/syscall.h>
+#include <sys/stat.h>
 
 #include "vmm/fs/attr.h"
 #include "vmm/fs/entry.h"
@@ -43,16 +43,15 @@ static int make_buf(struct fs_server *s, struct fs_dir *d)
 static int fill(struct fs_server *s, struct fs_dir *d, int fd)
 {
 	int r = d->buf ? 0 : make_buf(s, d);
-	long n;
+	ssize_t n;
 
 	if (r < 0)
 		return r;
-
 	if (d->at < d->len)
 		return 1;
 	d->at = 0;
 	d->len = 0;
-	n = syscall(SYS_getdents64, fd, d->buf, FS_DIR_BUF);
+	n = getdents64(fd, d->buf, FS_DIR_BUF);
 	if (n < 0)
 		return -errno;
 	d->len = (size_t)n;
@@ -78,7 +77,7 @@ static int go_to(struct fs_dir *d, int fd, uint64_t off)
  * @r:		Request and answer
  * @dir:	The folder
  * @dir_fd:	The folder, walked to for this; or -1: then each name is, and
- *		of what type a mapped file is remains unknown
+ *		of what type a file is may remain unknown
  * @own:	@dir_fd if it is to be closed, else -1
  * @left:	Bytes that the guest asked for, and has not got yet
  * @plus:	With what each name stands for
@@ -162,17 +161,35 @@ static int look_up(const struct reader *rd, const char *name,
 	return fs_entry_list(s, rd->dir, rd->dir_fd, name, ret);
 }
 
+/* What the host has there: not all of its file systems say so (XFS, ftype=0). */
+static uint32_t host_type(const struct reader *rd, const struct fs_dirent *de)
+{
+	struct statx st = { 0 };
+
+	if (base_is_dots(de->name))
+		return DT_DIR;
+	if (de->type != DT_UNKNOWN || rd->dir_fd < 0)
+		return de->type;
+	if (statx(rd->dir_fd, de->name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT,
+		  STATX_TYPE, &st) < 0)
+		return DT_UNKNOWN;
+	return IFTODT(st.stx_mode);
+}
+
 /*
  * What a file of a mapped tree is to the guest is in its attribute: overlayfs
  * and find(1) go by it, and would look up each name that has none.
  */
-static uint32_t type_of(const struct reader *rd, const char *name)
+static uint32_t mapped_type(const struct reader *rd, const struct fs_dirent *de)
 {
+	uint32_t type = host_type(rd, de);
 	auto_fd int fd = -1;
 
+	if (type != DT_REG)
+		return type;
 	if (rd->dir_fd < 0)
 		return DT_UNKNOWN;
-	fd = fs_open_in(rd->r->s, rd->dir_fd, name, O_RDONLY);
+	fd = fs_open_in(rd->r->s, rd->dir_fd, de->name, O_RDONLY);
 	return fd < 0 ? DT_UNKNOWN : IFTODT(fs_owner_type(fd));
 }
 
@@ -186,8 +203,8 @@ static int put_one(struct reader *rd, const struct fs_dirent *de)
 
 	if (!fits(rd, de->name))
 		return rd->r->len ? 0 : -EINVAL;
-	if (fs_is_mapped(s) && !rd->plus && type == DT_REG)
-		type = type_of(rd, de->name);
+	if (fs_is_mapped(s))
+		type = mapped_type(rd, de);
 	if (rd->plus && !base_is_dots(de->name)) {
 		e = look_up(rd, de->name, &entry);
 		if (e == -ENFILE || e == -ENOMEM)
