@@ -18,7 +18,8 @@
  *	length		of what is behind the header (16 bits)
  *	room		for the answer (16 bits)
  *
- * In the end nothing beside the folder has changed, and all is closed.
+ * In a folder that the host has moved out no name comes or goes.  In the end
+ * nothing else beside the shared folder has changed, and all is closed.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -67,6 +68,16 @@ struct record {
 	le16 room;
 };
 
+/**
+ * struct names - What there is in a folder, and below
+ * @sum:	Over all names and what they are of; 0 if there is no such folder
+ * @hidden:	The mode of one keeps us from looking into it
+ */
+struct names {
+	uint64_t sum;
+	bool hidden;
+};
+
 struct state {
 	struct fuse_kit k;
 	struct fuse_window w;
@@ -76,6 +87,7 @@ struct state {
 	uint64_t handles[KNOWN_MAX];
 	unsigned int n_handles;
 	bool meddled;
+	struct names out;
 };
 
 static uint64_t node_of(const struct state *st, uint8_t i)
@@ -171,6 +183,49 @@ static void ask(struct state *st, const struct record *rec, const uint8_t *arg,
 	free(buf);
 }
 
+/* @seed is the folder's, so that a name in another would be another. */
+static void add_names(struct names *n, int dir, const char *name, uint64_t seed)
+{
+	const struct dirent *de;
+	struct stat st;
+	DIR *in;
+	int fd;
+
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return;
+	seed ^= st.st_ino;
+	for (const char *p = name; *p; p++)
+		seed = (seed ^ (uint8_t)*p) * 0x100000001b3u; /* FNV-1a */
+	n->sum += seed;
+	if (!S_ISDIR(st.st_mode))
+		return;
+	fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	n->hidden |= fd < 0;
+	if (fd < 0)
+		return;
+	in = fdopendir(fd);
+	bug_on(!in);
+	while ((de = readdir(in)))
+		if (!base_is_dots(de->d_name))
+			add_names(n, fd, de->d_name, seed);
+	(void)closedir(in);
+}
+
+static struct names moved_out(const struct state *st)
+{
+	struct names n = { 0 };
+
+	add_names(&n, st->k.top_fd, "out", 0);
+	return n;
+}
+
+static void check_moved_out(const struct state *st)
+{
+	struct names n = moved_out(st);
+
+	bug_on(n.sum != st->out.sum && !n.hidden && !st->out.hidden);
+}
+
 static void resize(int dir, off_t size)
 {
 	int fd = openat(dir, "file",
@@ -186,6 +241,7 @@ static void host(struct state *st, unsigned int what)
 {
 	int fd = st->k.fd;
 
+	check_moved_out(st);
 	st->meddled = true;
 	switch (what) {
 	case 0:
@@ -222,6 +278,7 @@ static void host(struct state *st, unsigned int what)
 	default:
 		(void)renameat(fd, "file", fd, "file2");
 	}
+	st->out = moved_out(st);
 }
 
 static void populate(struct fuse_kit *k)
@@ -235,16 +292,16 @@ static void populate(struct fuse_kit *k)
 }
 
 /* Beside the folder there is the secret, and what the host moved there. */
-static void check_outside(const struct fuse_kit *k)
+static void check_outside(const struct state *st)
 {
-	int fd = openat(k->top_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = openat(st->k.top_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fdopendir(fd);
 	const struct dirent *de;
 
+	check_moved_out(st);
 	bug_on(!dir);
 	while ((de = readdir(dir)))
-		bug_on(strcmp(de->d_name, ".") != 0 &&
-		       strcmp(de->d_name, "..") != 0 &&
+		bug_on(!base_is_dots(de->d_name) &&
 		       strcmp(de->d_name, "share") != 0 &&
 		       strcmp(de->d_name, "secret") != 0 &&
 		       strcmp(de->d_name, "out") != 0);
@@ -347,7 +404,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	}
 	if (st.maps)
 		look_at_window(&st);
-	check_outside(&st.k);
+	check_outside(&st);
 	fs_server_reset(st.k.s);
 	fs_server_stats(st.k.s, &stats);
 	bug_on(stats.n_inodes != 1 || stats.n_handles);
