@@ -339,11 +339,14 @@ START_TEST(what_is_no_tls_is_told_soon)
 	ck_assert_int_eq(raw("GET / HTTP/1.1\r\n", 16), HELLO_NOT_TLS);
 	ck_assert_int_eq(raw("S", 1), HELLO_NOT_TLS);
 	ck_assert_int_eq(raw("\0", 1), HELLO_NOT_TLS);
-	ck_assert_int_eq(raw("\x16\x02", 2), HELLO_NOT_TLS);
-	ck_assert_int_eq(raw("\x15\x02", 2), HELLO_NOT_TLS);
+	/* A length and a number, as Minecraft begins, and MongoDB. */
+	ck_assert_int_eq(raw("\x16\0\xf6\5\x0fmc", 7), HELLO_NOT_TLS);
+	ck_assert_int_eq(raw("\x15\1\0\0\1\0\0\0", 8), HELLO_NOT_TLS);
+	ck_assert_int_eq(raw("\x16\x20\x01\x40\x01", 5), HELLO_NOT_TLS);
 	ck_assert_int_eq(raw("\x80\x2e\x02", 3), HELLO_NOT_TLS);
 	ck_assert_int_eq(raw("\x80\x2e\x01\x04", 4), HELLO_NOT_TLS);
 	ck_assert_int_eq(raw("\x16", 1), HELLO_MORE);
+	ck_assert_int_eq(raw("\x16\x02\x00\x00\x2e", 5), HELLO_MORE);
 	ck_assert_int_eq(raw("\x16\x03\x01\x00", 4), HELLO_MORE);
 	ck_assert_int_eq(raw("\x80\x2e\x01\x03", 4), HELLO_MORE);
 }
@@ -356,6 +359,13 @@ START_TEST(what_a_server_might_take_for_tls_is_not_plain)
 	ck_assert_int_eq(raw("\x14\x03", 2), HELLO_BAD);
 	ck_assert_int_eq(raw("\x17\x03", 2), HELLO_BAD);
 	ck_assert_int_eq(raw("\x18\x03", 2), HELLO_BAD);
+	/* Of a version that there is none of. */
+	ck_assert_int_eq(raw("\x16\x04\x01\x00\x2e\x01", 6), HELLO_BAD);
+	ck_assert_int_eq(raw("\x16\x02\x00\x00\x2e\x01", 6), HELLO_BAD);
+	ck_assert_int_eq(raw("\x16\x00\x00\x40\x00\x01", 6), HELLO_BAD);
+	ck_assert_int_eq(raw("\x16\xff\xff\x00\x2e\x01", 6), HELLO_BAD);
+	ck_assert_int_eq(raw("\x15\x00\x00\x00\x02\x01", 6), HELLO_BAD);
+	ck_assert_int_eq(raw("\x16\x00\x00\x00\x00", 5), HELLO_BAD);
 	/* A record of nothing, or of more than there can be. */
 	ck_assert_int_eq(raw("\x16\x03\x01\x00\x00", 5), HELLO_BAD);
 	ck_assert_int_eq(raw("\x16\x03\x01\x40\x01", 5), HELLO_BAD);

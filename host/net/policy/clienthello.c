@@ -12,6 +12,7 @@
 #define MAJOR             3
 #define RECORD_MAX        16384u
 #define CLIENT_HELLO      1
+#define BODY_FIRST        1
 #define MSG_HEAD          4u
 #define RANDOM_LEN        32u
 #define SESSION_MAX       32u
@@ -168,9 +169,12 @@ static enum hello feed_message(struct hello_state *h, const uint8_t *p,
 
 /*
  * What the first bytes are, as soon as it can be told. An alert or the like is
- * no way to begin, but a server may skip it: so it is not "not TLS". SSL 2 has
- * no names, and servers that speak newer versions too answer its ClientHello
- * (RFC 5246, E.2).
+ * no way to begin, but a server may skip it: so it is not "not TLS". Nor is a
+ * first record of another version, which servers of several kinds read: Go's
+ * crypto/tls up to 15, wolfSSL any. But many a protocol begins with such a byte,
+ * as a length, say: what these records hold begins with a 1 (a ClientHello, a
+ * warning, a change of cipher). SSL 2 has no names, and servers that speak newer
+ * versions too answer its ClientHello (RFC 5246, E.2).
  */
 static enum hello judge_first(struct hello_state *h)
 {
@@ -178,10 +182,8 @@ static enum hello judge_first(struct hello_state *h)
 	size_t n = h->n_head;
 
 	if (b[0] >= CONTENT_FIRST && b[0] <= CONTENT_LAST) {
-		if (n < 2)
+		if (n < 2 || b[1] != MAJOR)
 			return HELLO_MORE;
-		if (b[1] != MAJOR)
-			return HELLO_NOT_TLS;
 		return b[0] == CONTENT_HANDSHAKE ? HELLO_MORE : HELLO_BAD;
 	}
 	if (!(b[0] & 0x80) || (n > 2 && b[2] != CLIENT_HELLO) ||
@@ -190,12 +192,22 @@ static enum hello judge_first(struct hello_state *h)
 	return n == sizeof(h->head) ? HELLO_DONE : HELLO_MORE;
 }
 
+/* The first record, of a version that there is none of. */
+static bool is_odd(const struct hello_state *h)
+{
+	return h->len == 0 && h->head[1] != MAJOR;
+}
+
 static enum hello end_of_head(struct hello_state *h)
 {
 	size_t len = (size_t)(h->head[3] << 8 | h->head[4]);
 
-	if (h->head[0] != CONTENT_HANDSHAKE || h->head[1] != MAJOR ||
-	    len == 0 || len > RECORD_MAX)
+	if (is_odd(h) && len > RECORD_MAX)
+		return HELLO_NOT_TLS;
+	if (!is_odd(h) &&
+	    (h->head[0] != CONTENT_HANDSHAKE || h->head[1] != MAJOR))
+		return HELLO_BAD;
+	if (len == 0 || len > RECORD_MAX)
 		return HELLO_BAD;
 	h->rec_left = (uint16_t)len;
 	return HELLO_MORE;
@@ -215,8 +227,11 @@ static enum hello feed_head(struct hello_state *h, uint8_t byte)
 
 static enum hello feed_record(struct hello_state *h, const uint8_t *p, size_t n)
 {
-	enum hello r = feed_message(h, p, n);
+	enum hello r;
 
+	if (is_odd(h))
+		return *p == BODY_FIRST ? HELLO_BAD : HELLO_NOT_TLS;
+	r = feed_message(h, p, n);
 	if (r != HELLO_MORE)
 		return r;
 	h->rec_left = (uint16_t)(h->rec_left - n);
