@@ -114,6 +114,7 @@ int flow_judged(struct flow *f, const struct verdict *v)
 		return -ENOMEM;
 	free(f->name);
 	f->name = name;
+	f->pinned = v->pinned;
 	f->rule = v->rule;
 	return 0;
 }
@@ -125,13 +126,11 @@ struct attempt flow_attempt(const struct flow *f)
 		.dst = f->key.peer,
 		.port = f->key.peer_port,
 		.plain = f->seen == FLOW_PLAIN,
-		.known = f->name,
+		.known = f->pinned ? f->name : NULL,
 	};
 
-	if (f->seen == FLOW_PLAIN)
-		a.sni = "";
-	else if (f->seen == FLOW_TLS)
-		a.sni = f->name ? f->name : "";
+	if (f->seen != FLOW_UNSEEN)
+		a.sni = f->seen == FLOW_TLS ? f->name : "";
 	return a;
 }
 

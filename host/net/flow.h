@@ -50,8 +50,9 @@ struct flow_ops {
 /** enum flow_seen - What somebody who looked at the first bytes has seen */
 enum flow_seen {
 	FLOW_UNSEEN,
-	FLOW_PLAIN, /* no TLS */
-	FLOW_TLS    /* for the flow's name, or none */
+	FLOW_PLAIN,   /* no TLS */
+	FLOW_TLS,     /* for the flow's name */
+	FLOW_NAMELESS /* TLS that names nobody */
 };
 
 /**
@@ -62,6 +63,7 @@ enum flow_seen {
  * @settle:	In the list of those who want to be settled, or not
  * @io:		Of @fd, which is the flow's; -1 if it has none (yet)
  * @name:	By which it was judged; NULL: by its address alone
+ * @pinned:	The address had been given for @name
  * @ends_here:	The other end of @fd is in this process
  * @seen:	What is known of the first bytes, of TCP
  * @rule:	By which it was allowed, -1 if by none
@@ -81,6 +83,7 @@ struct flow {
 	struct loop_defer defer;
 	int fd;
 	char *name;
+	bool pinned;
 	enum flow_seen seen;
 	int rule;
 	bool ends_here;

@@ -166,9 +166,9 @@ static int judge(struct tcp *c, const char *sni, bool plain)
 	r = v.how == JUDGE_INTERCEPT ? intercept(c, &a, &v) : 0;
 	if (r < 0)
 		return r;
-	c->f.seen = plain ? FLOW_PLAIN : FLOW_TLS;
-	if (!plain)
-		v.name = sni[0] ? sni : NULL;
+	c->f.seen = plain ? FLOW_PLAIN : sni[0] ? FLOW_TLS : FLOW_NAMELESS;
+	if (sni[0])
+		v.name = sni;
 	return flow_judged(&c->f, &v);
 }
 

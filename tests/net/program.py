@@ -473,6 +473,34 @@ def replaced(k):
     assert there.result() == errno.ECONNRESET
 
 
+def only_pinned_stay(k):
+    """Of what any name was allowed, a rule by name keeps what it would allow."""
+    names = ("api.example.org", "www.example.org")
+
+    def client(me):
+        socks = []
+        for name in names:
+            s = socket.create_connection((Internet.ADDR4, 443), 60)
+            s.sendall(hello(name))
+            assert s.recv(1000) == hello(name)
+            socks.append(s)
+        me.reach()
+        socks[0].sendall(b"again")
+        assert socks[0].recv(10) == b"again"
+        try:
+            socks[1].recv(10)
+        except OSError as e:
+            return e.errno
+    assert k.run(resolve, names[0]) == (0, [Internet.ADDR4])
+    there = k.beside(client)
+    there.reached()
+    assert k.ask({"policy": {"rules": [{"allow": n} for n in names]},
+                  "apply": "all"}) == {"ok": True}
+    there.go_on()
+    assert there.result() == errno.ECONNRESET
+    assert k.event()["name"] == names[1]
+
+
 def shows(k):
     a = k.ask({"show": True})
     assert a["ok"] and a["rules"] and a["counters"]["tcp_opened"] > 0, a
@@ -693,6 +721,11 @@ def tests(tap, only, wire, net):
     run("a policy is replaced", replaced, k)
     run("events are rate limited", rate_limited, k)
     run("its end, by the control socket", k.end)
+
+    k = Keeper(wire, net, {"rules": [{"deny": "*.ads.example"},
+                                     {"allow": "internet"}]})
+    run("names in TLS are no pins", only_pinned_stay, k)
+    run("its end, with connections", k.end)
 
     k = Keeper(wire, net, {"rules": [{"allow": "api.example.org"},
                                      {"allow": "rebind.example.org"}]})

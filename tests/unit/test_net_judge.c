@@ -394,6 +394,35 @@ START_TEST(a_pin_that_ended_holds_for_what_is_under_way)
 }
 END_TEST
 
+START_TEST(a_name_that_tls_says_is_no_pin)
+{
+	struct policy *p = net_kit_policy(
+		"{\"deny\":\"*.ads.example\"},{\"allow\":\"internet\"}");
+	struct pins *pins = some_pins();
+	struct attempt a = { .proto = NET_TCP,
+			     .dst = net_kit_addr("6.6.6.6"),
+			     .port = 443,
+			     .sni = "api.example.org" };
+	struct verdict v = policy_judge(p, pins, &a, NOW);
+
+	ck_assert_int_eq(v.how, JUDGE_ALLOW);
+	ck_assert_str_eq(v.name, "api.example.org");
+	ck_assert(!v.pinned);
+	a.dst = net_kit_addr("93.184.216.34");
+	ck_assert(policy_judge(p, pins, &a, NOW).pinned);
+	a.known = a.sni;
+	ck_assert(policy_judge(p, pins, &a, NOW + 86400000ull).pinned);
+	/* No TLS, or none with a name: what the address was given for. */
+	a.known = NULL;
+	a.sni = "";
+	ck_assert(policy_judge(p, pins, &a, NOW).pinned);
+	a.dst = net_kit_addr("6.6.6.6");
+	ck_assert(!policy_judge(p, pins, &a, NOW).pinned);
+	pins_free(pins);
+	policy_unref(p);
+}
+END_TEST
+
 #define HANDLED "{\"intercept\":\"*.example.org\",\"handler\":\"/h\"}"
 
 START_TEST(an_address_of_the_vm_s_own_is_a_handler_s)
@@ -444,4 +473,5 @@ CHECK_MAIN("net_judge", nothing_is_allowed_by_itself,
 	   a_denied_name_is_looked_for,
 	   nobody_looks_where_it_makes_no_difference,
 	   a_pin_that_ended_holds_for_what_is_under_way,
+	   a_name_that_tls_says_is_no_pin,
 	   an_address_of_the_vm_s_own_is_a_handler_s)

@@ -188,6 +188,7 @@ static struct verdict conclude(const struct judging *j, const struct rule *r,
 			     .rule = rule,
 			     .name = some_name(j) };
 
+	v.pinned = v.name && is_pinned(j, v.name);
 	if (!r)
 		v.why = j->near ? j->near : "no rule allows it";
 	else if (r->act == RULE_DENY || is_quic_by_name(j, r))

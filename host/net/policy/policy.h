@@ -119,9 +119,9 @@ char *policy_rule_text(const struct policy *p, size_t i, char *buf, size_t cap);
  *		else the name in struct hello_state
  * @plain:	Looked, and it is not TLS (HELLO_NOT_TLS). Without it an empty
  *		@sni is TLS that names no host, which no rule by name allows
- * @known:	NULL; or the name of an earlier verdict on this same connection,
- *		for one that is judged again under new rules after its pin has
- *		ended
+ * @known:	NULL; or the name of an earlier verdict on this same connection
+ *		that was @pinned, for one that is judged again under new rules
+ *		after its pin has ended
  */
 struct attempt {
 	enum net_proto proto;
@@ -152,12 +152,14 @@ enum judgment {
  * @name:	The name that it was judged by; NULL: by its address alone.
  *		Borrowed from the attempt or the pins: gone when one changes
  * @why:	Constant; a clause for the event: "no rule allows it"
+ * @pinned:	The address was given for @name; else that is what TLS says
  */
 struct verdict {
 	enum judgment how;
 	int rule;
 	const char *name;
 	const char *why;
+	bool pinned;
 };
 
 /**
