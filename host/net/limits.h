@@ -97,6 +97,7 @@
 #define DNS_STREAMS_MAX   16u
 #define DNS_RESOLVERS_MAX 4u
 #define DNS_ROUNDS        2u
+#define DNS_TRIES_MIN     4u /* however few resolvers there are */
 #define DNS_WAIT_NS       (2ull * 1000000000)
 #define DNS_STREAM_NS     (10ull * 1000000000)
 

@@ -120,18 +120,28 @@ static void random_bytes(uint8_t rnd[DNS_RND])
 	bug_on(getrandom(rnd, DNS_RND, 0) != (ssize_t)DNS_RND);
 }
 
-static void ask_next(struct relay_ask *a)
+static void write_again(struct relay_ask *a)
 {
 	uint8_t rnd[DNS_RND];
 	struct dns_out out = { .buf = a->out + sizeof(be16),
 			       .cap = DNS_ASK_MAX };
 
 	stop_asking(a);
-	a->try++;
 	random_bytes(rnd);
 	(void)dns_again(&a->q, rnd, &out);
 	a->out_len = out.len;
+}
+
+static void ask_same(struct relay_ask *a)
+{
+	write_again(a);
 	ask(a);
+}
+
+static void ask_next(struct relay_ask *a)
+{
+	a->try++;
+	ask_same(a);
 }
 
 static void on_time(struct loop_timer *t)
@@ -166,6 +176,8 @@ static void reply(struct relay_ask *a, const void *msg, size_t len)
 		r->first = (a->first + a->try) % r->n_resolvers;
 	if (act == DNS_ANSWER)
 		finish(a, &out);
+	else if (act == DNS_SAME)
+		ask_same(a);
 	/* By TCP nobody else can have sent it: there is nothing to wait for. */
 	else if (act == DNS_NEXT || a->q.tcp)
 		ask_next(a);
@@ -247,22 +259,22 @@ static int ask_one(struct relay_ask *a, const struct net_addr *resolver)
 	return r;
 }
 
+static unsigned int tries(const struct relay *r)
+{
+	return r->n_resolvers ? MAX(r->n_resolvers * DNS_ROUNDS, DNS_TRIES_MIN)
+			      : 0;
+}
+
 static void ask(struct relay_ask *a)
 {
 	const struct relay *r = a->relay;
-	uint8_t rnd[DNS_RND];
-	struct dns_out out = { .buf = a->out + sizeof(be16),
-			       .cap = DNS_ASK_MAX };
 
-	for (; a->try < r->n_resolvers * DNS_ROUNDS; a->try++) {
+	for (; a->try < tries(r); a->try++) {
 		const unsigned int who = (a->first + a->try) % r->n_resolvers;
 
 		if (ask_one(a, &r->resolver[who]) == 0)
 			return;
-		stop_asking(a);
-		random_bytes(rnd);
-		(void)dns_again(&a->q, rnd, &out);
-		a->out_len = out.len;
+		write_again(a);
 	}
 	fail(a);
 }

@@ -4,8 +4,8 @@
  *
  * What is asked and answered is policy/dns.h's business; here are those who are
  * asked: a socket with a port of its own for each try, the next resolver when one
- * is silent for DNS_WAIT_NS, DNS_ROUNDS times round, from the one on that answered
- * last. A guest that asks by TCP has a stream of its own (relay_stream.c), on
+ * is silent for DNS_WAIT_NS, DNS_ROUNDS times round and DNS_TRIES_MIN times in
+ * all, from the one on that answered last. A guest that asks by TCP has a stream of its own (relay_stream.c), on
  * which one question at a time is answered.
  */
 #ifndef HUTCH_HOST_NET_RELAY_H

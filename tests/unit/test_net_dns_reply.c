@@ -363,9 +363,9 @@ START_TEST(what_a_resolver_says_of_itself)
 		unsigned int code;
 		enum dns_act act;
 	} t[] = {
-		{ 0, DNS_ANSWER }, { 1, DNS_NEXT }, { 2, DNS_NEXT },
-		{ 3, DNS_ANSWER }, { 4, DNS_NEXT }, { 5, DNS_NEXT },
-		{ 9, DNS_NEXT },
+		{ 0, DNS_ANSWER }, { 1, DNS_SAME },   { 1, DNS_NEXT },
+		{ 2, DNS_NEXT },   { 3, DNS_ANSWER }, { 4, DNS_NEXT },
+		{ 5, DNS_NEXT },   { 9, DNS_NEXT },
 	};
 	struct dns_kit *w = dns_kit_new(RULES);
 	uint8_t b[300];
@@ -383,6 +383,8 @@ START_TEST(what_a_resolver_says_of_itself)
 	m = wr_init(b, sizeof(b));
 	dns_kit_head(&m, w->q.id, QR_RD_RA | 1, 0, 0, 0);
 	ck_assert_int_eq(dns_kit_give(w, &m), DNS_NEXT);
+	w->q.bare = false;
+	ck_assert_int_eq(dns_kit_give(w, &m), DNS_SAME);
 	ck_assert_int_eq(dns_fail(&w->q, &w->out), DNS_ANSWER);
 	ck_assert_uint_eq(DNS_KIT_CODE(w), 2);
 	ck_assert_uint_eq(dns_kit_at16(w, 0), DNS_KIT_ID);

@@ -224,6 +224,91 @@ static bool answer_one(int fd)
 	return true;
 }
 
+/*
+ * The next question to @fd, answered with its own first bytes and @rcode: all of
+ * it, or the head alone, as those do who know no EDNS.
+ *
+ * Return: bytes that the question had
+ */
+static size_t refuse_one(int fd, uint8_t buf[600], uint8_t rcode, bool head)
+{
+	struct sockaddr_in from;
+	socklen_t len = sizeof(from);
+	uint8_t answer[600];
+	ssize_t n = -1;
+
+	for (int i = 0; i < 1000 && n < 0; i++) {
+		n = recvfrom(fd, buf, 600, MSG_DONTWAIT,
+			     (struct sockaddr *)&from, &len);
+		steps(1);
+	}
+	ck_assert_int_gt(n, 12);
+	memcpy(answer, buf, (size_t)n);
+	answer[2] |= 0x80;
+	answer[3] = rcode;
+	if (head)
+		memset(answer + 4, 0, 8);
+	ck_assert_int_gt(sendto(fd, answer, head ? 12 : (size_t)n, 0,
+				(const struct sockaddr *)&from, len),
+			 0);
+	return (size_t)n;
+}
+
+static bool has_capitals(const uint8_t *msg)
+{
+	for (size_t i = 12; i < sizeof(question) - 2; i++)
+		if (msg[i] >= 'A' && msg[i] <= 'Z')
+			return true;
+	return false;
+}
+
+START_TEST(one_resolver_is_asked_plainly_in_the_end)
+{
+	const size_t plain = sizeof(question) - 2;
+	auto_fd int fd = -1;
+	uint8_t buf[600];
+
+	own_network();
+	fd = resolver(SOCK_DGRAM);
+	set_up();
+	relay_resolvers(&relay, &loopback, 1);
+	ask_by_datagram();
+	for (unsigned int i = 1; i <= DNS_TRIES_MIN; i++) {
+		const size_t n = refuse_one(fd, buf, 2, false);
+
+		ck_assert_uint_eq(n, i < 3 ? plain + 11 : plain);
+		ck_assert(i < 3 || !has_capitals(buf));
+	}
+	steps(5);
+	ck_assert_uint_eq(relay.n_asks, 0);
+	tear_down();
+}
+END_TEST
+
+START_TEST(who_knows_no_edns_is_asked_without_at_once)
+{
+	/* The first is asked twice, and then it is the other's turn. */
+	struct net_addr list[2] = { loopback, loopback };
+	const size_t plain = sizeof(question) - 2;
+	auto_fd int fd = -1, second = -1;
+	uint8_t buf[600];
+
+	own_network();
+	list[1].b[15] = 2;
+	fd = resolver(SOCK_DGRAM);
+	second = resolver_at(2, SOCK_DGRAM);
+	set_up();
+	relay_resolvers(&relay, list, 2);
+	ask_by_datagram();
+	ck_assert_uint_eq(refuse_one(fd, buf, 1, true), plain + 11);
+	ck_assert_uint_eq(refuse_one(fd, buf, 1, true), plain);
+	ck_assert_uint_eq(refuse_one(second, buf, 3, false), plain);
+	steps(5);
+	ck_assert_uint_eq(relay.n_asks, 0);
+	tear_down();
+}
+END_TEST
+
 static void let_answer(int fd)
 {
 	while (relay.n_asks) {
@@ -290,5 +375,7 @@ CHECK_MAIN("net_relay", an_answer_that_nobody_takes_ends_its_question_once,
 	   a_guest_that_reads_no_answer_loses_its_stream,
 	   the_end_of_a_stream_ends_its_questions,
 	   the_oldest_question_goes_and_the_new_one_is_asked,
+	   one_resolver_is_asked_plainly_in_the_end,
+	   who_knows_no_edns_is_asked_without_at_once,
 	   who_has_answered_last_is_asked_first,
 	   a_flood_of_questions_is_slowed_down)

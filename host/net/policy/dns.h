@@ -50,7 +50,8 @@ enum dns_act {
 	DNS_DROP,   /* nothing: what came in is not for us; wait on */
 	DNS_ANSWER, /* it is for the guest; the question is done */
 	DNS_ASK,    /* it is for a resolver */
-	DNS_NEXT    /* this resolver is of no use: dns_again() with the next */
+	DNS_NEXT,   /* this resolver is of no use: dns_again() with the next */
+	DNS_SAME    /* it bears no EDNS, it seems: dns_again(), now without */
 };
 
 /**
@@ -71,6 +72,7 @@ struct dns_query {
 	uint16_t id;
 	uint16_t room;
 	uint8_t tries;
+	bool bare;
 	bool rd;
 	bool edns;
 	bool bad_edns;
@@ -136,9 +138,10 @@ enum dns_act dns_again(struct dns_query *q, const uint8_t *rnd,
  * The caller has seen to it that it comes from there, and to the port that asked.
  *
  * Return: DNS_ANSWER; DNS_DROP: another id or question, a forgery perhaps: wait
- *         on; DNS_NEXT: it cannot or will not answer (SERVFAIL, REFUSED, ...)
+ *         on; DNS_NEXT: it cannot or will not answer (SERVFAIL, REFUSED, ...);
+ *         DNS_SAME: once for a question
  */
-enum dns_act dns_reply(const struct dns_env *env, const struct dns_query *q,
+enum dns_act dns_reply(const struct dns_env *env, struct dns_query *q,
 		       const void *msg, size_t len, struct dns_out *out);
 
 /** dns_fail() - Nobody answered: SERVFAIL. Return: DNS_ANSWER */

@@ -13,8 +13,11 @@
 /* RFC 8914 */
 #define EDE_PROHIBITED 18u
 
-/* By then it may be that a resolver bears no capitals, or no EDNS. */
-#define PLAIN_TRY 3
+/*
+ * By then it may be that a resolver bears no capitals, or no EDNS. No sooner, as
+ * forgers would like it; and musl's programs have waited for four seconds of five.
+ */
+#define PLAIN_TRY 2
 
 static enum dns_act answer(const struct dns_query *q, struct dns_out *out,
 			   unsigned int rcode, unsigned int info)
@@ -194,7 +197,7 @@ static void random_case(struct dns_query *q, const uint8_t *rnd)
 enum dns_act dns_again(struct dns_query *q, const uint8_t *rnd,
 		       struct dns_out *out)
 {
-	bool edns = q->tries < PLAIN_TRY;
+	bool edns = q->tries < PLAIN_TRY && !q->bare;
 	struct wr wr = wr_init(out->buf, out->cap);
 	struct dnsmsg_head h = { .flags = DNS_RD, .n_question = 1 };
 

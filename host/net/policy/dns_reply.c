@@ -250,7 +250,16 @@ static enum dns_act understand(struct reply *re, size_t at, unsigned int n)
 	return r < 0 ? DNS_NEXT : give(re, &owner);
 }
 
-enum dns_act dns_reply(const struct dns_env *env, const struct dns_query *q,
+/* RFC 6891, 7: what those say who know no EDNS. */
+static enum dns_act refused(struct dns_query *q, unsigned int rcode)
+{
+	if (q->bare || (rcode != DNS_FORMERR && rcode != DNS_NOTIMP))
+		return DNS_NEXT;
+	q->bare = true;
+	return DNS_SAME;
+}
+
+enum dns_act dns_reply(const struct dns_env *env, struct dns_query *q,
 		       const void *msg, size_t len, struct dns_out *out)
 {
 	struct reply re = { .env = env,
@@ -274,14 +283,16 @@ enum dns_act dns_reply(const struct dns_env *env, const struct dns_query *q,
 	rcode = h.flags & DNS_RCODE;
 	/* Who knows no EDNS may answer with twelve bytes. */
 	if (h.n_question == 0 && rcode != DNS_NOERROR && rcode != DNS_NXDOMAIN)
-		return DNS_NEXT;
+		return refused(q, rcode);
 	question = rd_bytes(&rd, q->q_len);
 	if (h.n_question != 1 || !question ||
 	    memcmp(question, q->our_q, q->q_len) != 0)
 		return DNS_DROP;
 	if (rcode == DNS_NXDOMAIN)
 		return empty(q, out, DNS_NXDOMAIN, 0);
-	if (rcode != DNS_NOERROR || (h.flags & DNS_TC && q->tcp))
+	if (rcode != DNS_NOERROR)
+		return refused(q, rcode);
+	if (h.flags & DNS_TC && q->tcp)
 		return DNS_NEXT;
 	if (h.flags & DNS_TC)
 		return empty(q, out, DNS_TC, 0);
