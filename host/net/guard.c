@@ -70,8 +70,15 @@ struct verdict guard_judge(struct guard *g, const struct attempt *a)
 
 	if (!g->blind)
 		v = policy_judge(g->policy, g->pins, a, now_ms());
-	tally_add(g->tally, &v);
+	if (v.how != JUDGE_DENY)
+		tally_add(g->tally, &v);
 	return v;
+}
+
+void guard_denied(struct guard *g, int rule)
+{
+	tally_add(g->tally,
+		  &(struct verdict){ .how = JUDGE_DENY, .rule = rule });
 }
 
 struct dns_env guard_dns_env(struct guard *g, const uint8_t *rnd)

@@ -43,8 +43,11 @@ void guard_local(struct guard *g, struct locals *l);
 /** guard_is_local() - Whether @a is the host itself, or may be */
 bool guard_is_local(const struct guard *g, const struct net_addr *a);
 
-/** guard_judge() - Judge, and count */
+/** guard_judge() - Judge, and count; a denial counts when it is told */
 struct verdict guard_judge(struct guard *g, const struct attempt *a);
+
+/** guard_denied() - Something was denied; @rule as of struct verdict */
+void guard_denied(struct guard *g, int rule);
 
 /** guard_dns_env() - For dns.h. @rnd: DNS_RND random bytes, or NULL */
 struct dns_env guard_dns_env(struct guard *g, const uint8_t *rnd);

@@ -71,6 +71,7 @@ static void denied(void *arg, const struct attempt *a, const struct verdict *v)
 {
 	struct program *p = arg;
 
+	guard_denied(&p->guard, v->rule);
 	denials_flow(&p->denials, a, v);
 }
 

@@ -91,12 +91,18 @@ static void answer(struct relay *r, const struct flow_key *key,
 		udp_to_guest(r->net, key, out->buf - head, head + out->len);
 }
 
+static void tell_denied(struct relay *r, const struct dns_query *q,
+			const struct dns_out *out)
+{
+	guard_denied(r->guard, out->rule);
+	denials_name(r->denials, q->name, out->rule, out->denied);
+}
+
 /* Over before it is answered: a stream that takes nothing ends its questions. */
 static void finish(struct relay_ask *a, const struct dns_out *out)
 {
 	if (out->denied)
-		denials_name(a->relay->denials, a->q.name, out->rule,
-			     out->denied);
+		tell_denied(a->relay, &a->q, out);
 	end(a);
 	answer(a->relay, &a->key, a->stream, out);
 }
@@ -325,7 +331,7 @@ static void question(struct relay *r, const struct flow_key *key,
 	env = guard_dns_env(r->guard, rnd);
 	act = dns_ask(&env, msg, len, s != NULL, &q, &out);
 	if (act == DNS_ANSWER && out.denied)
-		denials_name(r->denials, q.name, out.rule, out.denied);
+		tell_denied(r, &q, &out);
 	if (act == DNS_ANSWER)
 		answer(r, key, s, &out);
 	/* (By datagram: it asks again. By stream: that ends.) */

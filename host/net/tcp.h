@@ -270,8 +270,8 @@ MUST_CHECK int tcp_look_flush(struct tcp *c);
 /** tcp_look_room() - How much more may be held */
 uint32_t tcp_look_room(const struct tcp *c);
 
-/** tcp_look_late() - Whether it has taken too long */
-bool tcp_look_late(struct tcp *c);
+/** tcp_look_time() - Time has passed. Return: 0; -EACCES: too much of it */
+MUST_CHECK int tcp_look_time(struct tcp *c);
 
 /** tcp_look_drop() - Forget what is held */
 void tcp_look_drop(struct tcp *c);

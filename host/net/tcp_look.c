@@ -24,6 +24,18 @@ struct tcp_look {
 	uint8_t held[TCP_LOOK_BYTES_MAX];
 };
 
+static int deny(struct tcp *c, const char *sni, const char *why)
+{
+	struct net *n = c->f.net;
+	struct attempt a = flow_attempt(&c->f);
+	const struct verdict v = { .how = JUDGE_DENY, .rule = -1, .why = why };
+
+	a.sni = sni;
+	n->stats.denied++;
+	n->cfg.denied(n->cfg.arg, &a, &v);
+	return -EACCES;
+}
+
 /* Whoever begins and does not go on loses the oldest of these. */
 static int make_room(struct net *n)
 {
@@ -38,6 +50,9 @@ static int make_room(struct net *n)
 		if (!c->must_look)
 			continue;
 		n->stats.evicted++;
+		(void)deny(c, "",
+			   "too many others wait for their first bytes to be "
+			   "read");
 		tcp_reset(c);
 		return 0;
 	}
@@ -72,18 +87,6 @@ void tcp_look_drop(struct tcp *c)
 	list_del(&c->look->link);
 	free(take_ptr(&c->look));
 	c->f.net->n_look--;
-}
-
-static int deny(struct tcp *c, const char *sni, const char *why)
-{
-	struct net *n = c->f.net;
-	struct attempt a = flow_attempt(&c->f);
-	const struct verdict v = { .how = JUDGE_DENY, .rule = -1, .why = why };
-
-	a.sni = sni;
-	n->stats.denied++;
-	n->cfg.denied(n->cfg.arg, &a, &v);
-	return -EACCES;
 }
 
 /* To an address of the VM's own: the stream is there already. */
@@ -244,8 +247,10 @@ uint32_t tcp_look_room(const struct tcp *c)
 	return TCP_LOOK_BYTES_MAX - (c->look ? (uint32_t)c->look->len : 0);
 }
 
-bool tcp_look_late(struct tcp *c)
+int tcp_look_time(struct tcp *c)
 {
-	return c->look && c->must_look &&
-	       net_now(c->f.net) - c->look->since_ns >= TCP_LOOK_NS;
+	if (!c->look || !c->must_look ||
+	    net_now(c->f.net) - c->look->since_ns < TCP_LOOK_NS)
+		return 0;
+	return deny(c, "", "its first bytes took too long to come");
 }

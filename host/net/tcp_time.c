@@ -74,7 +74,7 @@ static void on_timer(struct loop_timer *t)
 
 	if (!is_waiting(c))
 		return;
-	if (tcp_look_late(c)) {
+	if (tcp_look_time(c) < 0) {
 		tcp_reset(c);
 		return;
 	}

@@ -424,9 +424,24 @@ def other_sni(k):
     assert e["name"] == "www.example.org" and e["port"] == 443, e
 
 
+def n_denied(k):
+    """What no rule allowed."""
+    return k.ask({"show": True})["rules"][-1]["count"]
+
+
 def no_tls(k):
     """The pin alone is what there is to go by."""
     assert k.run(talk, Internet.ADDR4, 80, b"GET / HTTP/1.1\r\n\r\n") == 0
+
+
+def odd_tls(k):
+    """Of a version that there is none of, but some servers take it."""
+    before = n_denied(k)
+    got = k.run(talk, Internet.ADDR4, 443,
+                b"\x16\x04" + hello("www.example.org")[2:])
+    assert got == errno.ECONNRESET, got
+    assert "first bytes" in k.event()["why"]
+    assert n_denied(k) == before + 1
 
 
 def quic(k):
@@ -437,9 +452,11 @@ def quic(k):
 
 
 def names_that_are_not(k):
+    before = n_denied(k)
     assert k.run(resolve, "other.example.net") == (3, 0)
     e = k.event()
     assert (e["proto"], e["name"]) == ("dns", "other.example.net"), e
+    assert n_denied(k) == before + 1
 
 
 def rebinding(k):
@@ -734,6 +751,7 @@ def tests(tap, only, wire, net):
     run("a ClientHello in pieces", in_pieces, k)
     run("another name in the ClientHello", other_sni, k)
     run("no TLS", no_tls, k)
+    run("TLS that there is none of", odd_tls, k)
     run("QUIC is refused under a name", quic, k)
     run("other names are no names", names_that_are_not, k)
     run("rebinding", rebinding, k)

@@ -60,7 +60,8 @@ static int resolver(int type)
 
 static void set_up(void)
 {
-	static const char text[] = "{\"rules\":[{\"allow\":\"internet\"}]}";
+	static const char text[] = "{\"rules\":[{\"deny\":\"example.net\"},"
+				   "{\"allow\":\"internet\"}]}";
 	struct locals self = { 0 };
 	struct policy *p = NULL;
 	int sv[2];
@@ -349,6 +350,23 @@ START_TEST(who_has_answered_last_is_asked_first)
 }
 END_TEST
 
+START_TEST(a_name_that_is_denied_counts)
+{
+	uint8_t other[sizeof(question) - 2];
+
+	set_up();
+	memcpy(other, question + 2, sizeof(other));
+	memcpy(other + 21, "net", 3);
+	relay_datagram(&relay, &asker, other, sizeof(other));
+	memcpy(other + 21, "lan", 3);
+	relay_datagram(&relay, &asker, other, sizeof(other));
+	ck_assert_uint_eq(tally_get(guard.tally, 0), 1);
+	ck_assert_uint_eq(tally_get(guard.tally, 1), 0);
+	ck_assert_uint_eq(tally_get(guard.tally, -1), 1);
+	tear_down();
+}
+END_TEST
+
 /* What goes to a resolver costs it and the host something. */
 START_TEST(a_flood_of_questions_is_slowed_down)
 {
@@ -377,5 +395,5 @@ CHECK_MAIN("net_relay", an_answer_that_nobody_takes_ends_its_question_once,
 	   the_oldest_question_goes_and_the_new_one_is_asked,
 	   one_resolver_is_asked_plainly_in_the_end,
 	   who_knows_no_edns_is_asked_without_at_once,
-	   who_has_answered_last_is_asked_first,
+	   who_has_answered_last_is_asked_first, a_name_that_is_denied_counts,
 	   a_flood_of_questions_is_slowed_down)

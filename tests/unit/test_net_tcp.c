@@ -1019,6 +1019,7 @@ START_TEST(the_oldest_that_is_looked_at_makes_room)
 	}
 	ck_assert_uint_eq(k.net.n_look, NET_LOOK_MAX);
 	ck_assert_uint_eq(k.net.stats.evicted, 1);
+	ck_assert_uint_eq(k.denied, 1);
 	ck_assert_ptr_nonnull(conn());
 	t.port = 40001;
 	ck_assert_ptr_null(conn());
@@ -1114,6 +1115,7 @@ START_TEST(who_begins_and_does_not_go_on_is_reset)
 	for (int i = 0; i < 200 && conn(); i++)
 		ck_assert_int_ge(loop_step(&k.loop, 100), 0);
 	ck_assert_ptr_null(conn());
+	ck_assert_uint_eq(k.denied, 1);
 	ck_assert_uint_eq(k.net.n_look, 0);
 	lk_done(&k);
 }

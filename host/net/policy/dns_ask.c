@@ -265,6 +265,8 @@ static enum dns_act judge(const struct dns_env *env,
 					    : "a rule denies the name");
 	if (policy_handler(env->policy, out->rule))
 		return answer_own(env, q, out);
+	/* That rule allows the name: what follows is none of its. */
+	out->rule = -1;
 	if (is_inside(q->name))
 		return denied(q, out, "the address is not public");
 	named = policy_names(env->policy, q->name);
