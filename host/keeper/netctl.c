@@ -220,8 +220,8 @@ static bool take_one(struct keeper *k)
 	}
 	j = len > 0 ? json_loadb(text, (size_t)len, 0, NULL) : NULL;
 	if (json_is_string(json_object_get(j, "event"))) {
-		/* It reads hostile bytes all day: of the VM it tells nothing. */
-		if (strncmp(str(j, "event"), "net-", 4) == 0)
+		/* It reads hostile bytes all day: that is all it may tell. */
+		if (strcmp(str(j, "event"), "net-denied") == 0)
 			tell(k, j);
 	} else if (json_is_string(json_object_get(j, "connect"))) {
 		handler_connect(k, str(j, "connect"), num(j, "id"));

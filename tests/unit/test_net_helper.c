@@ -246,6 +246,37 @@ START_TEST(hutch_net_that_dies_is_no_network)
 }
 END_TEST
 
+/* It may have been broken into, and a kind is shown as it is. */
+START_TEST(hutch_net_tells_of_denials_alone)
+{
+	struct hutch_vm_event e;
+	struct hutch_events *ev;
+	struct host_env v;
+
+	host_env_init(&v);
+	put_program(
+		&v, "hutch-net",
+		"printf %s '{\"ok\":true}' >&4\n"
+		"for kind in stopped 'net-\\u001b[2J' net-ended net-denied\n"
+		"do printf %s \"{\\\"event\\\":\\\"$kind\\\"}\" >&4\n"
+		"done\nexec cat <&3 >/dev/null\n");
+	hutch_vm_close(start(&v, "internet"));
+	ck_assert_int_eq(
+		hutch_events_open(v.h, "web", HUTCH_EVENTS_FOLLOW, &ev, &v.e),
+		0);
+	do {
+		ck_assert_int_eq(hutch_events_wait(ev, &e, HOST_LONG_MS, &v.e),
+				 1);
+		ck_assert_str_ne(e.kind, "stopped");
+		if (strncmp(e.kind, "net-", 4) == 0)
+			ck_assert_str_eq(e.kind, "net-denied");
+	} while (strcmp(e.kind, "net-denied") != 0);
+	hutch_events_close(ev);
+	host_kill_and_rm(&v);
+	host_env_done(&v);
+}
+END_TEST
+
 static void expect_refused(struct host_env *v, const char *net,
 			   const char *policy, int code, const char *sentence)
 {
@@ -413,6 +444,7 @@ CHECK_MAIN("net_helper", network_is_on_record_and_its_program_ends_with_the_vm,
 	   end_of_the_program_is_an_event_and_the_vm_goes_on,
 	   policy_is_shown_and_changed_while_the_vm_runs,
 	   network_without_a_policy_has_none_to_show,
-	   hutch_net_that_dies_is_no_network, bad_networks_leave_nothing_behind,
+	   hutch_net_that_dies_is_no_network, hutch_net_tells_of_denials_alone,
+	   bad_networks_leave_nothing_behind,
 	   others_are_served_while_the_network_has_not_begun,
 	   hutch_net_that_never_answers_ends_the_start)
