@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 
 #include "host/cli/jsonw.h"
@@ -175,13 +176,23 @@ static int read_head(const char *const *rule, char head[HOST_MAX],
 	return r;
 }
 
+/* As names are compared: without regard to case and the last dot. */
+static bool is_same_head(const char *a, const char *b)
+{
+	const size_t a_len = strcspn(a, ":"), b_len = strcspn(b, ":");
+	const size_t n = a_len - (a_len && a[a_len - 1] == '.');
+
+	return n == b_len - (b_len && b[b_len - 1] == '.') &&
+	       strncasecmp(a, b, n) == 0 && strcmp(a + a_len, b + b_len) == 0;
+}
+
 static int put_injection(struct jsonw *j, const char *word, const char *head,
 			 bool *any, struct hutch_err *e)
 {
 	struct injection in;
 	int r = read_injection(word, &in, e);
 
-	if (r < 0 || strcmp(in.head, head) != 0)
+	if (r < 0 || !is_same_head(in.head, head))
 		return r;
 	if (!*any)
 		jsonw_array(j, "inject");
@@ -224,7 +235,7 @@ static int put_handler(struct jsonw *j, const struct opt_list *rules,
 			continue;
 		if (read_handler(word, own, &path, e) < 0)
 			return -EINVAL;
-		if (strcmp(own, head) != 0)
+		if (!is_same_head(own, head))
 			continue;
 		if (any)
 			return refuse(e, "--handler", word,
@@ -243,7 +254,7 @@ static bool is_told(const struct opt_list *rules, size_t end, const char *head)
 	for (size_t i = 0; i < end; i += 2)
 		if (is_intercept(rules->v[i]) &&
 		    read_head(rules->v + i, own, &ignored) == 0 &&
-		    strcmp(own, head) == 0)
+		    is_same_head(own, head))
 			return true;
 	return false;
 }

@@ -105,6 +105,19 @@ START_TEST(injections_into_one_host_are_one_rule)
 	       "{\"intercept\": \"other.example.org\", \"ports\": [\"8443\"], "
 	       "\"inject\": [{\"path\": \"/x\", \"set\": {\"Y\": \"\"}}]}, "
 	       "{\"allow\": \"internet\"}]}");
+	/* However it is written. */
+	expect(NULL,
+	       RULES("inject", "Api.example.org:443/a X=1", "handler",
+		     "api.Example.org.:443=/h", "inject",
+		     "api.example.org:443 Y=2", "inject",
+		     "api.example.org:80 Z=3"),
+	       "policy",
+	       "{\"rules\": [{\"intercept\": \"Api.example.org\", \"ports\": "
+	       "[\"443\"], \"inject\": [{\"path\": \"/a\", \"set\": "
+	       "{\"X\": \"1\"}}, {\"set\": {\"Y\": \"2\"}}], "
+	       "\"handler\": \"/h\"}, {\"intercept\": \"api.example.org\", "
+	       "\"ports\": [\"80\"], \"inject\": [{\"set\": "
+	       "{\"Z\": \"3\"}}]}]}");
 	expect_bad(NULL, RULES("inject", "a.example.org"), "--inject: 'a.exam");
 	expect_bad(NULL, RULES("inject", "a.example.org X"), "HEADER=VALUE");
 	expect_bad(NULL, RULES("inject", "/v1 X=y"), "HEADER=VALUE");
@@ -133,7 +146,7 @@ START_TEST(a_handler_is_of_its_host_s_rule)
 	expect_bad(NULL, RULES("handler", "a=h.sock"), "HOST=/PATH");
 	expect_bad(NULL, RULES("handler", "=/h"), "HOST=/PATH");
 	expect_bad(NULL, RULES("handler", ":80=/h"), "names no host");
-	expect_bad(NULL, RULES("handler", "a=/h", "handler", "a=/i"),
+	expect_bad(NULL, RULES("handler", "a=/h", "handler", "A.=/i"),
 		   "one handler more");
 	expect_bad("passt", RULES("handler", "a=/h"), "has no rules");
 }
