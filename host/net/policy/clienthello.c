@@ -17,11 +17,9 @@
 #define RANDOM_LEN        32u
 #define SESSION_MAX       32u
 
-/* RFC 6066, 7301, 9849; and ESNI, which ECH grew from. */
+/* RFC 6066 and 7301 */
 #define EXT_SERVER_NAME 0x0000
 #define EXT_ALPN        0x0010
-#define EXT_ECH         0xfe0d
-#define EXT_ESNI        0xffce
 #define HOST_NAME       0
 
 static uint16_t u16(struct rd *rd)
@@ -99,7 +97,6 @@ static bool read_extensions(struct hello_state *h, struct rd list)
 		if (type == EXT_ALPN && !read_alpn(h, ext))
 			return false;
 		sni |= type == EXT_SERVER_NAME;
-		h->ech |= type == EXT_ECH || type == EXT_ESNI;
 	}
 	return true;
 }

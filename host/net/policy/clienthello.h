@@ -26,13 +26,12 @@ enum hello {
 /**
  * struct hello_state - A connection that is looked at; begin with all zero
  * @name:	Once done: the host name of the SNI, normal; "": there is none
- *		(an IP address as SNI counts as none, RFC 6066)
+ *		(an IP address as SNI counts as none, RFC 6066). It is the outer
+ *		one if there is an encrypted ClientHello too (RFC 9849): those
+ *		that are noise (GREASE) cannot be told from a real one, by design
  * @alpn:	There is a list of protocols
  * @alpn_http1:	"http/1.1" is in it
  * @alpn_h2:	"h2" is in it
- * @ech:	There is an encrypted ClientHello; browsers send one that is noise
- *		(GREASE), which cannot be told from a real one, by design. @name
- *		is the outer one
  *
  * The rest is hello_feed()'s own. Large (16 KiB): for as long as one looks.
  */
@@ -41,7 +40,6 @@ struct hello_state {
 	bool alpn;
 	bool alpn_http1;
 	bool alpn_h2;
-	bool ech;
 
 	enum hello end;
 	uint8_t head[5];
