@@ -383,6 +383,14 @@ def becomes_the_host(k):
     native.settles(lambda: k.run(datagram, addr, port) == 0)
 
 
+def host_that_is_named(wire, net):
+    k = Keeper(wire, net, {"rules": [{"allow": world.HOST4, "ports": [4444]}]})
+    serve_echo(world.HOST4, 4444)
+    assert k.run(talk, world.HOST4, 4444, b"hello") == 0
+    assert k.run(talk, world.HOST4, 4445, b"hello") == errno.ECONNREFUSED
+    k.end()
+
+
 def local_range(k):
     """A route to the host itself, of which no address is on a device."""
     ls = socket.create_server(("0.0.0.0", 4443))
@@ -770,6 +778,7 @@ def tests(tap, only, wire, net):
     run("credentials are forgotten", forgotten, k)
     run("its end, with interception", k.end)
 
+    run("the host itself, by its address", host_that_is_named, wire, net)
     run("resolvers that do not answer", silent_resolver, wire, net)
     run("a policy that is none", bad_start, wire, net)
 
