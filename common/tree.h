@@ -15,6 +15,7 @@
 #ifndef HUTCH_COMMON_TREE_H
 #define HUTCH_COMMON_TREE_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
@@ -116,6 +117,17 @@ MUST_CHECK int tree_in_frame(struct tree_in *t, const struct wire_frame *f,
  */
 MUST_CHECK int tree_open_parent(const char *path, char name[WIRE_NAME_MAX + 1],
 				struct err *e);
+
+/**
+ * tree_real_path() - Where writing to @path would go
+ * @path:	At most WIRE_PATH_MAX bytes; stat() has said that it may be
+ *		followed: it is there, or ENOENT
+ * @ret:	Its last part is no symbolic link; a slash at its end stays if there
+ *		is nothing
+ *
+ * Return: 0 or -errno
+ */
+MUST_CHECK int tree_real_path(const char *path, char ret[PATH_MAX + 1]);
 
 /** tree_in_whole() - Whether the root has come, and all that is in it */
 bool tree_in_whole(const struct tree_in *t);

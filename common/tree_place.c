@@ -11,6 +11,7 @@
 #include "common/tree_in.h"
 
 #define QUOTE_MAX 160
+#define LINKS_MAX 40 /* one behind another, as Linux follows them */
 
 static int refuse(struct err *e, int code, const char *path, const char *why)
 {
@@ -61,6 +62,48 @@ int tree_open_parent(const char *path, char name[WIRE_NAME_MAX + 1],
 	return r < 0 ? r : open_dir(dir, O_PATH, e);
 }
 
+static bool is_slashed(const char *path)
+{
+	size_t len = strlen(path);
+
+	return len && path[len - 1] == '/';
+}
+
+/* @path is a link to @target: make it what that says. */
+static int go_by(char path[PATH_MAX + 1], const char *target)
+{
+	const char *slash = *target == '/' ? NULL : strrchr(path, '/');
+	size_t at = slash ? (size_t)(slash + 1 - path) : 0;
+	size_t len = strlen(target);
+
+	if (len > PATH_MAX - at)
+		return -ENAMETOOLONG;
+	memcpy(path + at, target, len + 1);
+	return 0;
+}
+
+int tree_real_path(const char *path, char ret[PATH_MAX + 1])
+{
+	char target[WIRE_PATH_MAX + 1];
+
+	if (realpath(path, ret))
+		return 0;
+	if (errno != ENOENT)
+		return -errno;
+	memcpy(ret, path, strlen(path) + 1);
+	/* The last of the links, if there are any, leads to nothing. */
+	for (unsigned int i = 0; i <= LINKS_MAX; i++) {
+		int r = fileinfo_target(AT_FDCWD, ret, target);
+
+		if (r == -EINVAL || r == -ENOENT)
+			return 0;
+		r = r < 0 ? r : go_by(ret, target);
+		if (r < 0)
+			return r;
+	}
+	return -ELOOP;
+}
+
 static int into_folder(struct tree_in *t, bool dir, struct err *e)
 {
 	const char *path = t->place->path, *base = t->place->base;
@@ -83,9 +126,22 @@ static int into_folder(struct tree_in *t, bool dir, struct err *e)
 	return 1;
 }
 
-/* @path names the root itself. */
-static int settle(struct tree_in *t, const char *path, struct err *e)
+/* The place names the root itself. */
+static int settle(struct tree_in *t, bool dir, struct err *e)
 {
+	const char *path = t->place->path;
+	char real[PATH_MAX + 1];
+	int r;
+
+	if (t->place->flags & TREE_FOLLOW) {
+		/* Through a link, as writing to it would go. */
+		r = tree_real_path(path, real);
+		if (r < 0)
+			return refuse(e, r, path, strerror(-r));
+		path = real;
+	}
+	if (!dir && is_slashed(path))
+		return refuse(e, -ENOENT, path, "there is no such folder");
 	t->parent = tree_open_parent(path, t->name, e);
 	return MIN(t->parent, 0);
 }
@@ -120,21 +176,14 @@ int tree_place_settle(struct tree_in *t, bool dir, struct err *e)
 {
 	bool follow = t->place->flags & TREE_FOLLOW;
 	const char *path = t->place->path;
-	char real[PATH_MAX + 1];
 	struct stat st;
 	int r;
 
 	/* With a slash at its end a link is followed here, too. */
 	if ((follow ? stat(path, &st) : lstat(path, &st)) < 0) {
-		size_t len = strlen(path);
-
 		if (errno != ENOENT)
 			return refuse(e, -errno, path, strerror(errno));
-		if (!dir && len && path[len - 1] == '/')
-			return refuse(e, -ENOENT, path,
-				      "there is no such "
-				      "folder");
-		return settle(t, path, e);
+		return settle(t, dir, e);
 	}
 	if (S_ISDIR(st.st_mode))
 		return into_folder(t, dir, e);
@@ -144,10 +193,5 @@ int tree_place_settle(struct tree_in *t, bool dir, struct err *e)
 	if (dir)
 		return refuse(e, -ENOTDIR, path,
 			      "is no folder, and a folder does not replace it");
-	if (!follow)
-		return settle(t, path, e);
-	/* Through a link, as writing to it would go. */
-	if (!realpath(path, real))
-		return refuse(e, -errno, path, strerror(errno));
-	return settle(t, real, e);
+	return settle(t, dir, e);
 }

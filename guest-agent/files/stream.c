@@ -149,22 +149,23 @@ struct swap {
 
 static int swap_find(struct swap *s, const char *path, struct err *e)
 {
-	size_t len = strlen(path);
+	size_t len;
+	int r;
 
-	if (stat(path, &s->st) < 0) {
-		if (errno != ENOENT || (len && path[len - 1] == '/'))
-			return files_fail(e, -errno, path);
-		memcpy(s->path, path, len + 1);
-	} else {
-		s->there = true;
-		if (S_ISDIR(s->st.st_mode))
-			return files_fail(e, -EISDIR, path);
-		if (!S_ISREG(s->st.st_mode))
-			return err_wrap(e, files_fail(e, -EINVAL, path),
-					"what is no file cannot be replaced");
-		if (!realpath(path, s->path))
-			return files_fail(e, -errno, path);
-	}
+	s->there = stat(path, &s->st) == 0;
+	if (!s->there && errno != ENOENT)
+		return files_fail(e, -errno, path);
+	if (s->there && S_ISDIR(s->st.st_mode))
+		return files_fail(e, -EISDIR, path);
+	if (s->there && !S_ISREG(s->st.st_mode))
+		return err_wrap(e, files_fail(e, -EINVAL, path),
+				"what is no file cannot be replaced");
+	r = tree_real_path(path, s->path);
+	if (r < 0)
+		return files_fail(e, r, path);
+	len = strlen(s->path);
+	if (len && s->path[len - 1] == '/')
+		return files_fail(e, -ENOENT, path);
 	return tree_open_parent(s->path, s->name, e);
 }
 

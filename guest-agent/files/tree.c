@@ -87,18 +87,17 @@ static int swap_find(struct swap *s, const char *path, struct err *e)
 {
 	char real[PATH_MAX + 1];
 	struct stat st;
+	int r;
 
-	if (stat(path, &st) == 0) {
-		s->there = true;
-		if (!S_ISDIR(st.st_mode))
-			return files_fail(e, -ENOTDIR, path);
-		if (!realpath(path, real))
-			return files_fail(e, -errno, path);
-		path = real;
-	} else if (errno != ENOENT) {
+	s->there = stat(path, &st) == 0;
+	if (!s->there && errno != ENOENT)
 		return files_fail(e, -errno, path);
-	}
-	s->parent = tree_open_parent(path, s->name, e);
+	if (s->there && !S_ISDIR(st.st_mode))
+		return files_fail(e, -ENOTDIR, path);
+	r = tree_real_path(path, real);
+	if (r < 0)
+		return files_fail(e, r, path);
+	s->parent = tree_open_parent(real, s->name, e);
 	if (s->parent < 0)
 		return s->parent;
 	newfile_temp_name(s->temp);

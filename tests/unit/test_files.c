@@ -942,6 +942,12 @@ START_TEST(a_folder_is_restored_as_it_was_backed_up)
 	run("rm -rf vm/t", p.dir);
 	ck_assert_msg(restore(&p, NULL) == 0, "%s", p.v.e.msg);
 	same_trees(&p, was, t, "");
+	/* Nor behind a link, which stays. */
+	run("rm -rf vm/t && ln -s n vm/t", p.dir);
+	ck_assert_msg(restore(&p, NULL) == 0, "%s", p.v.e.msg);
+	ck_assert(S_ISLNK(stat_of(&p, "vm/t").st_mode));
+	(void)snprintf(t, sizeof(t), "%s/vm/n", p.dir);
+	same_trees(&p, was, t, "");
 	run("chmod -R u+rwx vm", p.dir);
 	down(&p);
 }
@@ -1153,6 +1159,71 @@ START_TEST(a_link_at_dst_is_replaced_and_not_written_through)
 }
 END_TEST
 
+/* Each leads to what is not there, which "vm/new" is then. */
+static const char *const dangling[][2] = {
+	{ "new", NULL }, { "/vm/new", NULL }, { "../vm/./new", NULL },
+	{ "m", "new" },  { "d/m", "../new" },
+};
+
+static void point(struct place *p, size_t i)
+{
+	char to[128];
+
+	run("rm -rf vm && mkdir -p vm/d", p->dir);
+	(void)snprintf(to, sizeof(to), "%s%s",
+		       *dangling[i][0] == '/' ? p->dir : "", dangling[i][0]);
+	ck_assert_int_eq(symlinkat(to, p->fd, "vm/l"), 0);
+	if (dangling[i][1])
+		ck_assert_int_eq(symlink(dangling[i][1],
+					 at(p, *to == 'd' ? "vm/d/m" : "vm/m")),
+				 0);
+}
+
+static void followed(struct place *p, size_t i, int r)
+{
+	ck_assert_msg(r == 0, "%s: %s", dangling[i][0], p->v.e.msg);
+	ck_assert(S_ISLNK(stat_of(p, "vm/l").st_mode));
+	ck_assert_str_eq(text_of(p, "vm/new"), "text");
+}
+
+START_TEST(a_link_in_the_vm_is_followed_to_what_is_not_there)
+{
+	static const char *const nowhere[] = { "no/new", "new/" };
+	struct place p;
+
+	up(&p);
+	put(&p, "here/f", "text");
+	ck_assert_int_eq(mkdirat(p.fd, "here/d", 0755), 0);
+	for (size_t i = 0; i < ARRAY_LEN(dangling); i++) {
+		point(&p, i);
+		followed(&p, i,
+			 hutch_fs_put(p.fs, at(&p, "here/f"), 0, at(&p, "vm/l"),
+				      &p.v.e));
+		point(&p, i);
+		followed(&p, i, write_it(&p, "vm/l", HUTCH_FS_ATOMIC, "text"));
+		point(&p, i);
+		followed(&p, i, write_it(&p, "vm/l", 0, "text"));
+		point(&p, i);
+		ck_assert_int_eq(hutch_fs_put(p.fs, at(&p, "here/d"), 0,
+					      at(&p, "vm/l"), &p.v.e),
+				 0);
+		ck_assert(S_ISDIR(stat_of(&p, "vm/new").st_mode));
+	}
+	for (size_t i = 0; i < ARRAY_LEN(nowhere); i++) {
+		run("rm -rf vm && mkdir vm", p.dir);
+		ck_assert_int_eq(symlinkat(nowhere[i], p.fd, "vm/l"), 0);
+		want(&p,
+		     hutch_fs_put(p.fs, at(&p, "here/f"), 0, at(&p, "vm/l"),
+				  &p.v.e),
+		     -ENOENT, "'");
+		want(&p, write_it(&p, "vm/l", HUTCH_FS_ATOMIC, ""), -ENOENT,
+		     "'");
+		ck_assert_int_eq(count(&p, "vm"), 1);
+	}
+	down(&p);
+}
+END_TEST
+
 START_TEST(a_root_is_of_the_kind_that_was_asked_for)
 {
 	static const char folder[] = "where a folder was asked for";
@@ -1331,6 +1402,7 @@ CHECK_MAIN("files", a_file_is_written_and_read,
 	   a_lie_is_refused_and_leads_nowhere,
 	   a_link_that_a_copy_made_leads_no_later_one_away,
 	   a_link_at_dst_is_replaced_and_not_written_through,
+	   a_link_in_the_vm_is_followed_to_what_is_not_there,
 	   a_root_is_of_the_kind_that_was_asked_for,
 	   a_guest_makes_no_setuid_file_here,
 	   a_guest_opens_nothing_to_others_that_the_umask_closes,
