@@ -73,20 +73,23 @@ static const char *read_param(const char *s, struct auth *a)
 	return read_value(s + n + 1, other, sizeof(other));
 }
 
-int auth_parse(const char *s, struct auth *ret, struct err *e)
+enum auth_kind auth_kind(const char *s)
 {
-	struct auth a = { 0 };
-
 	s = skip(s, " \t");
 	if (strncasecmp(s, "Bearer ", 7) == 0)
-		a.kind = AUTH_BEARER;
-	else if (strncasecmp(s, "Basic ", 6) == 0)
-		a.kind = AUTH_BASIC;
-	else
+		return AUTH_BEARER;
+	return strncasecmp(s, "Basic ", 6) == 0 ? AUTH_BASIC : AUTH_NONE;
+}
+
+int auth_parse(const char *s, struct auth *ret, struct err *e)
+{
+	struct auth a = { .kind = auth_kind(s) };
+
+	if (a.kind == AUTH_NONE)
 		return err_set(e, -ENOTSUP,
 			       "the registry wants to be asked in a way that "
 			       "hutch does not know");
-	s = skip(s + 6, " \t");
+	s = skip(skip(s, " \t") + 6, " \t");
 	while (s && *s) {
 		s = read_param(s, &a);
 		s = s ? skip(s, " \t") : NULL;

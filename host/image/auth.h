@@ -15,6 +15,7 @@
 #define AUTH_TOKEN_MAX  16384
 #define AUTH_HEADER_MAX 8192
 
+/* The greater, the better: a token may be had without a name. */
 enum auth_kind {
 	AUTH_NONE = 0,
 	AUTH_BASIC,
@@ -32,6 +33,9 @@ struct auth {
 	char service[AUTH_WORD_MAX + 1];
 	char scope[AUTH_WORD_MAX + 1];
 };
+
+/** auth_kind() - What a WWW-Authenticate header asks for; AUTH_NONE: unknown */
+enum auth_kind auth_kind(const char *s);
 
 /**
  * auth_parse() - Understand a WWW-Authenticate header

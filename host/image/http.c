@@ -192,6 +192,16 @@ static void take_header(const char *line, size_t len, const char *name,
 	buf[len] = '\0';
 }
 
+/* Of several challenges the first of the best kind. */
+static void take_auth(const char *line, size_t len, struct http_answer *ret)
+{
+	char auth[AUTH_HEADER_MAX + 1] = "";
+
+	take_header(line, len, "www-authenticate:", auth, sizeof(auth));
+	if (auth_kind(auth) > auth_kind(ret->auth))
+		memcpy(ret->auth, auth, sizeof(auth));
+}
+
 static size_t on_header(char *line, size_t size, size_t n, void *arg)
 {
 	struct get *g = arg;
@@ -207,8 +217,7 @@ static size_t on_header(char *line, size_t size, size_t n, void *arg)
 		*g->ret = (struct http_answer){ 0 };
 	take_header(line, len, "location:", g->ret->location,
 		    sizeof(g->ret->location));
-	take_header(line, len, "www-authenticate:", g->ret->auth,
-		    sizeof(g->ret->auth));
+	take_auth(line, len, g->ret);
 	take_header(line, len, "docker-content-digest:", g->ret->digest,
 		    sizeof(g->ret->digest));
 	take_header(line, len, "content-range:", range, sizeof(range));

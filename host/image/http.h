@@ -45,6 +45,7 @@ struct http_ask {
  * @status:	HTTP's
  * @from:	With 206, the first byte that came
  * @location:	"" if there is none, as the others
+ * @auth:	Of the challenges the first Bearer, or else the first Basic
  * @broken:	The connection failed behind the head: body bytes are missing
  */
 struct http_answer {

@@ -114,7 +114,8 @@ class Registry:
     def send(h, status, body, headers=None, length=None):
         h.send_response(status)
         for k, v in (headers or {}).items():
-            h.send_header(k, v)
+            for one in v if isinstance(v, list) else [v]:
+                h.send_header(k, one)
         h.send_header("Content-Length",
                       str(len(body) if length is None else length))
         h.end_headers()
@@ -250,6 +251,22 @@ def with_a_name_and_a_token(b):
     assert asked[1][1] == basic
     # The name is for the realm alone.
     assert not any(s[1] == basic for s in reg.seen if s[0] != "/token")
+
+
+@test
+def of_several_challenges_the_best(b):
+    reg = b.registry()
+    reg.put(image())
+    bearer = 'Bearer realm="http://%s/token"' % reg.place
+    reg.token = "x"
+    for reg.challenge in ([bearer, "Negotiate"], ["Negotiate", bearer],
+                          ["Basic realm=x", bearer, bearer + "no"],
+                          ["Digest realm=x", bearer, "Basic realm=x"]):
+        b.pull(reg)
+        b.ok("prune", "-a")
+    reg.token, reg.challenge = None, ["Negotiate", "Basic realm=x", "NTLM"]
+    b.env["LOGIN"] = USER
+    b.pull(reg, "a/b:1", "--creds", "env:LOGIN")
 
 
 @test
