@@ -125,17 +125,45 @@ static int decode(const char *s, char ret[AUTH_USER_MAX + 1])
 	return 0;
 }
 
+/* Of a key, which may be a URL or go on with a path. */
+static bool is_of_host(const char *key, const char *host)
+{
+	size_t len = strlen(host);
+
+	if (strncmp(key, "https://", 8) == 0)
+		key += 8;
+	else if (strncmp(key, "http://", 7) == 0)
+		key += 7;
+	return strncmp(key, host, len) == 0 &&
+	       (key[len] == '\0' || key[len] == '/');
+}
+
+static const json_t *login_of(json_t *auths, const char *host)
+{
+	json_t *exact = json_object_get(auths, host), *v;
+	const char *key;
+
+	if (exact)
+		return exact;
+	json_object_foreach(auths, key, v)
+	{
+		if (is_of_host(key, host))
+			return v;
+	}
+	return NULL;
+}
+
 int auth_docker(const char *json, size_t len, const char *host,
 		char ret[AUTH_USER_MAX + 1], bool *ret_helper, struct err *e)
 {
 	auto_json json_t *j = json_loadb(json, len, 0, NULL);
-	const json_t *auths = json_object_get(j, "auths"), *a;
+	json_t *auths = json_object_get(j, "auths");
+	const json_t *a = login_of(auths, host);
 	const char *text;
 
 	if (!json_is_object(j))
 		return err_set(e, -EBADMSG,
 			       "Docker's config.json is no JSON object");
-	a = json_object_get(auths, host);
 	if (!a && strcmp(host, IMAGEREF_HUB) == 0)
 		a = json_object_get(auths, HUB_OLD);
 	text = json_string_value(json_object_get(a, "auth"));

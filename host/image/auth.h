@@ -47,7 +47,9 @@ MUST_CHECK int auth_parse(const char *s, struct auth *ret, struct err *e);
 
 /**
  * auth_docker() - "user:password" for a registry, from Docker's config.json
- * @host:	As in references; docker.io is known by its old name as well
+ * @host:	As in references; docker.io is known by its old name as well. What
+ *		has just this key goes first, then the first whose key, be it a
+ *		URL or with a path, is of that host
  * @ret_helper:	Set if Docker would ask a helper program, which we do not
  *
  * Return: 0, also with "" if there is none; -EBADMSG with a sentence

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_image_auth.c - challenges, credentials, places of registries */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "host/image/auth.h"
@@ -163,6 +164,56 @@ START_TEST(docker_s_login)
 }
 END_TEST
 
+/* As older docker logins wrote them; Docker still goes by the host in them. */
+START_TEST(docker_s_login_under_a_url)
+{
+	static const struct {
+		const char *auths;
+		const char *host;
+		const char *user;
+	} all[] = {
+#define ME  "{\"auth\":\"bWU6cGFzcw==\"}"
+#define HUB "{\"auth\":\"aHViOng=\"}"
+		{ "\"https://h.x\":" ME, "h.x", "me:pass" },
+		{ "\"http://h.x/\":" ME, "h.x", "me:pass" },
+		{ "\"h.x/v1/\":" ME, "h.x", "me:pass" },
+		{ "\"https://h.x:5000/v2/\":" ME, "h.x:5000", "me:pass" },
+		{ "\"https://docker.io\":" HUB, "docker.io", "hub:x" },
+		/* What is just the host goes first. */
+		{ "\"h.x/a\":" HUB ",\"h.x\":" ME, "h.x", "me:pass" },
+		{ "\"h.x/a\":" ME ",\"h.x/b\":" HUB, "h.x", "me:pass" },
+		/* Others; docker login has tokens beside docker.io's own. */
+		{ "\"https://index.docker.io/v1/access-token\":" HUB,
+		  "docker.io", "" },
+		{ "\"https://h.x:5000\":" ME, "h.x", "" },
+		{ "\"https://h.x\":" ME, "h.x:5000", "" },
+		{ "\"https://h.xy\":" ME, "h.x", "" },
+		{ "\"https://h.x@i.x/\":" ME, "h.x", "" },
+		{ "\"https://i.x/h.x\":" ME, "h.x", "" },
+		{ "\"ftp://h.x\":" ME, "h.x", "" },
+		{ "\"https://https://h.x\":" ME, "h.x", "" },
+		{ "\"https://h\":" ME, "h.x", "" },
+#undef ME
+#undef HUB
+	};
+	char json[256], user[AUTH_USER_MAX + 1], *copy;
+	bool helper;
+	int len;
+
+	for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+		len = snprintf(json, sizeof(json), "{\"auths\":{%s}}",
+			       all[i].auths);
+		copy = check_copy(json, (size_t)len);
+		ck_assert_int_eq(auth_docker(copy, (size_t)len, all[i].host,
+					     user, &helper, NULL),
+				 0);
+		ck_assert_msg(strcmp(user, all[i].user) == 0, "%s: '%s'",
+			      all[i].auths, user);
+		free(copy);
+	}
+}
+END_TEST
+
 CHECK_MAIN("image_auth", challenges_are_understood, challenges_that_are_none,
 	   places_are_told_apart, redirects_lead_to_nothing_less_safe,
-	   docker_s_login)
+	   docker_s_login, docker_s_login_under_a_url)
