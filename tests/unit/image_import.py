@@ -48,6 +48,24 @@ class Box:
         assert p.returncode == 0, (args, p.stderr)
         return p.stdout.decode()
 
+    def on_terminal(self, *args):
+        """Return: its exit code, output, and what came on the terminal that
+        only its standard error is."""
+        master, slave = os.openpty()
+        p = subprocess.Popen([HUTCH, "image", *args], env=self.env,
+                             stdout=subprocess.PIPE, stderr=slave)
+        os.close(slave)
+        said = b""
+        try:
+            while data := os.read(master, 65536):
+                said += data
+        except OSError:
+            # Nobody has it open any more.
+            pass
+        os.close(master)
+        out = p.communicate(timeout=LONG_S)[0]
+        return p.returncode, out, said.decode().replace("\r\n", "\n")
+
     def file(self, data):
         self.n += 1
         path = "%s/in%d" % (self.top, self.n)
@@ -535,6 +553,24 @@ def names_go_and_with_the_last_the_image(b):
     assert b.left() == []
     p = b.run("rm", "one:1")
     assert p.returncode == 125 and b"no image 'one:1'" in p.stderr
+
+
+@test
+def progress_is_for_a_terminal_and_leaves_nothing_there(b):
+    path = b.file(t.tar(t.entry("f", os.urandom(3 << 20))))
+    shown = ["unpacking archive: %dM of 3.0M" % n for n in (1, 2, 3)]
+    wipe = "\r\033[K"
+    code, out, said = b.on_terminal("import", path, "x")
+    assert (code, out) == (0, b"x\n"), (code, out, said)
+    assert said == "".join(s + wipe for s in shown), said
+    # A sentence begins where it was.
+    code, out, said = b.on_terminal("import", "--max-size", "2M", path, "y")
+    assert (code, out) == (125, b""), (code, out, said)
+    *steps, last = said.split(wipe)
+    assert steps == shown[:2] and last.startswith("hutch: archive: "), said
+    assert last.count("\n") == 1, said
+    p = b.run("import", path, "z")
+    assert (p.returncode, p.stdout, p.stderr) == (0, b"z\n", b""), p
 
 
 @test
