@@ -58,11 +58,25 @@ static const struct verb verb_create = {
 	.run = cmd_create,
 };
 
+struct rm_opts {
+	struct cli_common common;
+	bool force;
+};
+
+static const struct opt rm_opts[] = {
+	{ "force", 'f', OPT_FLAG, offsetof(struct rm_opts, force), NULL,
+	  "also what a VM mounts that is stopped" },
+	CLI_COMMON_OPTS('h'),
+	OPT_END,
+};
+
 static int rm_one(struct cli *c, const char *name, const void *arg,
 		  struct hutch_err *e)
 {
-	(void)arg;
-	return hutch_volume_remove(c->h, name, e);
+	const struct rm_opts *o = arg;
+
+	return hutch_volume_remove(c->h, name,
+				   o->force ? HUTCH_VOLUME_RM_FORCE : 0, e);
 }
 
 static int cmd_rm(struct cli *c, const void *opts, const struct opt_words *w)
@@ -75,9 +89,9 @@ static const struct verb verb_rm_ = {
 	.alias = "volume remove",
 	.args = "[OPTIONS] NAME...",
 	.summary = "remove volumes, with all that is in them",
-	.help = "One that a VM uses is refused.\n",
-	.rules = { .table = plain_opts },
-	.opts_size = sizeof(struct cli_common),
+	.help = "One that a VM mounts is refused, though it be stopped.\n",
+	.rules = { .table = rm_opts },
+	.opts_size = sizeof(struct rm_opts),
 	.min = 1,
 	.max = OPT_WORDS_ANY,
 	.run = cmd_rm,

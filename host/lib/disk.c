@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* host/lib/disk.c - see disk.h */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,10 +11,10 @@
 
 #include "common/mapped.h"
 #include "common/rmtree.h"
-#include "common/words.h"
 #include "host/lib/disk.h"
 #include "host/lib/internal.h"
 #include "host/lib/maptree.h"
+#include "host/lib/vmdir.h"
 
 /* On the way: made, or to be removed, when a crash came. */
 #define DISK_NEW  "disk.new"
@@ -164,12 +163,10 @@ int disk_remove(int state_fd)
 	return r < 0 ? r : rmtree(state_fd, DISK_GONE);
 }
 
-/* Return: 1, 0, or -errno if it cannot be known */
-static int is_over(int state_root, const char *name, const char *id)
+static int is_over(int state_fd, const void *id)
 {
-	auto_fd int fd = open_disk(state_root, name);
 	char over[HUTCH_IMAGE_ID_LEN + 1];
-	int r = fd < 0 ? fd : disk_image(fd, over);
+	int r = disk_image(state_fd, over);
 
 	if (r == -ENOENT || r == -ENOTDIR || r == -EBADMSG)
 		return 0;
@@ -178,22 +175,5 @@ static int is_over(int state_root, const char *name, const char *id)
 
 int disk_user(struct hutch *h, const char *id, char ret[HUTCH_NAME_MAX + 1])
 {
-	int fd = open_disk(h->state_fd, "."), found = 0;
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	const struct dirent *de;
-
-	if (!dir) {
-		found = fd < 0 ? fd : -errno;
-		base_closep(&fd);
-		return found;
-	}
-	while (found == 0 && (de = readdir(dir)) != NULL) {
-		if (!words_name_ok(de->d_name))
-			continue;
-		found = is_over(h->state_fd, de->d_name, id);
-		(void)snprintf(ret, HUTCH_NAME_MAX + 1, "%.*s", HUTCH_NAME_MAX,
-			       de->d_name);
-	}
-	(void)closedir(dir);
-	return found;
+	return vmdir_find(h, is_over, id, ret);
 }

@@ -2124,13 +2124,16 @@ HUTCH_API int hutch_volume_list(struct hutch *h, struct hutch_volume ***ret,
 /** hutch_volume_list_free() - Free what hutch_volume_list() made; takes NULL */
 HUTCH_API void hutch_volume_list_free(struct hutch_volume **list);
 
+#define HUTCH_VOLUME_RM_FORCE (1u << 0) /* though a stopped VM mounts it */
+
 /**
  * hutch_volume_remove() - Remove one, with all that is in it
+ * @flags:	HUTCH_VOLUME_RM_*
  *
- * Return: 0; -ENOENT; -EBUSY if a VM that is alive uses it
+ * Return: 0; -ENOENT; -EBUSY if a VM mounts it, alive or stopped
  */
 HUTCH_API int hutch_volume_remove(struct hutch *h, const char *name,
-				  struct hutch_err *e);
+				  unsigned int flags, struct hutch_err *e);
 
 /* ---- Words ------------------------------------------------------------ */
 

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "common/io.h"
+#include "common/words.h"
 #include "host/lib/dirs.h"
 #include "host/lib/disk.h"
 #include "host/lib/dying.h"
@@ -401,6 +402,39 @@ int vmdir_read(struct hutch *h, const char *name, struct hutch_record **ret,
 			       "those there are",
 			       name);
 	return r;
+}
+
+/* One that has gone meanwhile is none. */
+static int ask(int state_root, const char *name, vmdir_is is, const void *arg)
+{
+	auto_fd int fd = open_dir(state_root, name);
+
+	if (fd < 0)
+		return fd == -1 || fd == -ENOTDIR ? 0 : fd;
+	return is(fd, arg);
+}
+
+int vmdir_find(struct hutch *h, vmdir_is is, const void *arg,
+	       char ret[HUTCH_NAME_MAX + 1])
+{
+	AUTO(closedirp) DIR *dir = NULL;
+	int fd = open_dir(h->state_fd, "."), found = 0;
+	const struct dirent *de;
+
+	dir = fd < 0 ? NULL : fdopendir(fd);
+	if (!dir) {
+		found = fd < -1 ? fd : -errno;
+		base_closep(&fd);
+		return found;
+	}
+	while (found == 0 && (de = readdir(dir)) != NULL) {
+		if (!words_name_ok(de->d_name))
+			continue;
+		found = ask(h->state_fd, de->d_name, is, arg);
+		(void)snprintf(ret, HUTCH_NAME_MAX + 1, "%.*s", HUTCH_NAME_MAX,
+			       de->d_name);
+	}
+	return found;
 }
 
 int vmdir_lock_stopped(struct hutch *h, const char *name, struct vmdir *d,

@@ -18,9 +18,7 @@
 #include <stdbool.h>
 
 #include "common/err.h"
-
-struct hutch;
-struct hutch_record;
+#include "host/lib/hutch.h"
 
 #define VMDIR_LOCK         "lock"
 #define VMDIR_KEEPER_SOCK  "keeper.sock"
@@ -115,6 +113,19 @@ void vmdir_close(struct vmdir *d);
  */
 MUST_CHECK int vmdir_read(struct hutch *h, const char *name,
 			  struct hutch_record **ret, struct err *e);
+
+/** vmdir_is - Whether it is that VM. Return: 1; 0; or -errno, which ends it */
+typedef int (*vmdir_is)(int state_fd, const void *arg);
+
+/**
+ * vmdir_find() - The first VM, alive or stopped, of which @is says so
+ * @arg:	Handed to @is, with the folder STATE/NAME
+ * @ret:	Its name
+ *
+ * Return: 1; 0 if there is none; -errno if that cannot be known
+ */
+MUST_CHECK int vmdir_find(struct hutch *h, vmdir_is is, const void *arg,
+			  char ret[HUTCH_NAME_MAX + 1]);
 
 /** vmdir_boot_id() - The host's boot id in @buf; "" if it has none */
 void vmdir_boot_id(char buf[40]);

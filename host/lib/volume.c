@@ -16,6 +16,7 @@
 #include "host/lib/record.h"
 #include "common/rmtree.h"
 #include "host/lib/stage.h"
+#include "host/lib/vmdir.h"
 #include "host/lib/volume.h"
 
 #define QUOTE_MAX 80
@@ -330,13 +331,55 @@ int hutch_volume_create(struct hutch *h, const char *name,
 	return r;
 }
 
-int hutch_volume_remove(struct hutch *h, const char *name, struct hutch_err *e)
+/* A record that cannot be read is of a VM that can go on with nothing. */
+static int has_mounted(int state_fd, const void *name)
+{
+	AUTO(record_freep) struct hutch_record *rec = NULL;
+	struct err ignored;
+	int r = record_read(state_fd, &rec, &ignored);
+
+	if (r == -ENOENT || r == -EBADMSG)
+		return 0;
+	if (r < 0)
+		return r;
+	for (size_t i = 0; rec->mounts && rec->mounts[i]; i++)
+		if (rec->mounts[i]->flags & HUTCH_MOUNT_VOLUME &&
+		    strcmp(rec->mounts[i]->source, name) == 0)
+			return 1;
+	return 0;
+}
+
+/*
+ * Context: the volume is locked by us alone: who starts a VM with it has its
+ *	    record written before the lock goes
+ */
+static int refuse_used(struct hutch *h, const char *name, struct err *e)
+{
+	char user[HUTCH_NAME_MAX + 1];
+	int r = vmdir_find(h, has_mounted, name, user);
+
+	if (r > 0)
+		return err_set(e, -EBUSY,
+			       "volume '%s' is mounted by VM '%s', which is "
+			       "stopped: hutch rm %s first, or remove it with "
+			       "--force",
+			       name, user, user);
+	return r < 0 ? err_set(e, r,
+			       "cannot see whether a VM mounts volume '%s': %s",
+			       name, strerror(-r))
+		     : 0;
+}
+
+int hutch_volume_remove(struct hutch *h, const char *name, unsigned int flags,
+			struct hutch_err *e)
 {
 	auto_volumes struct store s = STORE_INIT;
 	char stage[STAGE_LEN + 1];
 	auto_fd int fd = -1;
 	int r = check_name(name, err_of(e));
 
+	if (r == 0 && flags & ~HUTCH_VOLUME_RM_FORCE)
+		r = err_set(err_of(e), -EINVAL, "unknown flags 0x%x", flags);
 	r = r < 0 ? r : store_open(h, &s, err_of(e));
 	if (r < 0)
 		return r;
@@ -353,6 +396,10 @@ int hutch_volume_remove(struct hutch *h, const char *name, struct hutch_err *e)
 		return err_set(err_of(e), -EBUSY,
 			       "volume '%s' is in use by a VM that is alive",
 			       name);
+	if (!(flags & HUTCH_VOLUME_RM_FORCE))
+		r = refuse_used(h, name, err_of(e));
+	if (r < 0)
+		return r;
 	stage_name(stage);
 	if (renameat(s.name_fd, name, s.tmp_fd, stage) < 0)
 		return err_set(err_of(e), -errno,

@@ -153,7 +153,7 @@ hutch0 /cache virtiofs
 hutch1 /old virtiofs' "$(tail -n 4 "$out" | sort)" "how they are mounted"
 	refused 125 'in use' hutch volume rm data
 	# Another VM has the same at the same time, and what has been changed.
-	expect 0 hutch run --disk ram -v data:/d:ro -v cache:/c vols sh -c '
+	expect 0 hutch run --rm --disk ram -v data:/d:ro -v cache:/c vols sh -c '
 		ls /d; stat -c %U /c; cat /c/f; echo of w >>/c/f; touch /d/x 2>&1 || true'
 	is 'file hard link sub ann of v touch: /d/x: Read-only file system' \
 		"$(tr '\n' ' ' <"$out" | sed 's/ $//')" "what another VM sees"
@@ -161,6 +161,7 @@ hutch1 /old virtiofs' "$(tail -n 4 "$out" | sort)" "how they are mounted"
 	# The image's names, those of the VM's user, and ours once.
 	hutch exec v -- sh -c 'echo "10.9.8.6 mine" >>/etc/hosts'
 	hutch stop v
+	refused 125 "by VM 'v', which is stopped" hutch volume rm data
 	expect 0 hutch start --hostname other v
 	expect 0 hutch exec v -- sh -c 'cat /new/er/f; ls /cache /old | wc -l
 		cat /etc/hosts'
@@ -208,7 +209,7 @@ test_volumes_with_a_size() {
 	like '^some' "$(cat "$out")" "what was there"
 	hutch rm -f a
 	# Counted by another who was killed, by nobody.
-	expect 0 hutch run -v v:/w vols sh -c 'df -k /w | tail -n 1 | tr -s " " |
+	expect 0 hutch run --rm -v v:/w vols sh -c 'df -k /w | tail -n 1 | tr -s " " |
 		cut -d" " -f2; ls /w'
 	is '8192 big3 small ' "$(tr '\n' ' ' <"$out")" "another VM"
 	expect 0 hutch volume rm v
@@ -283,7 +284,7 @@ kept_on() {
 	is '2 8 one two /d: e l /d/e: c 710' "$(xargs <"$out")" "a share"
 	if works_or_says 'attributes' hutch volume create --size 4M v; then
 		here=volume
-		expect 0 hutch run -v v:/v -- sh -euc '
+		expect 0 hutch run --rm -v v:/v -- sh -euc '
 			mknod /v/n c 1 3; ln -s nowhere /v/s; echo x >/v/f
 			chown 7:8 /v/f; chmod 4711 /v/f; ln /v/f /v/g; mv /v/g /v/h
 			dd if=/dev/zero of=/v/z bs=64K count=100 2>/dev/null && exit 9

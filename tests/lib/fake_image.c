@@ -202,9 +202,10 @@ void hutch_volume_list_free(struct hutch_volume **list)
 	free(list);
 }
 
-int hutch_volume_remove(struct hutch *h, const char *name, struct hutch_err *e)
+int hutch_volume_remove(struct hutch *h, const char *name, unsigned int flags,
+			struct hutch_err *e)
 {
-	return fake_vm_call(e, "volume-remove %s\n", name);
+	return fake_vm_call(e, "volume-remove %s %#x\n", name, flags);
 }
 
 int hutch_net_show(struct hutch *h, const char *name, char **ret,

@@ -124,6 +124,8 @@ START_TEST(list_and_inspect_show_it)
 	ck_assert_ptr_nonnull(strstr(fake_vm_out(), " 3M\n"));
 	ck_assert_int_eq(fake_vm_cli("image", "list", "-q", NULL), 0);
 	ck_assert_str_eq(fake_vm_out(), "0123456789ab\n");
+	ck_assert_int_eq(fake_vm_cli("volume", "rm", "-f", "v", NULL), 0);
+	ck_assert_str_eq(fake_vm_calls(), "volume-remove v 0x1\n");
 	ck_assert_int_eq(fake_vm_cli("image", "inspect", "a", "b", NULL), 0);
 	ck_assert_str_eq(fake_vm_calls(), "image-inspect a\nimage-inspect b\n");
 	ck_assert_ptr_null(strchr(fake_vm_out(), '\033'));

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "host/lib/mounts.h"
 #include "tests/lib/check_main.h"
@@ -253,6 +254,58 @@ START_TEST(mounts_are_on_record)
 }
 END_TEST
 
+/* Whoever has let go of it may have it still for a moment. */
+static void refused(struct scene *s, const char *says)
+{
+	static const struct timespec step = { .tv_nsec = 10000000 };
+
+	for (int i = 0; i < HOST_LONG_MS / 10; i++) {
+		ck_assert_int_eq(
+			hutch_volume_remove(s->v.h, "data", 0, &s->v.e),
+			-EBUSY);
+		if (strstr(s->v.e.msg, says))
+			return;
+		(void)nanosleep(&step, NULL);
+	}
+	ck_abort_msg("%s", s->v.e.msg);
+}
+
+START_TEST(a_volume_stays_as_long_as_a_vm_is_on_record_with_it)
+{
+	const struct hutch_mount m = mount_of("data", "/d", HUTCH_MOUNT_VOLUME);
+	const struct hutch_mount *const v[] = { &m, NULL };
+	struct hutch_start_opts o = HUTCH_START_OPTS_INIT;
+	struct hutch *h;
+	struct scene s;
+
+	scene_init(&s);
+	h = s.v.h;
+	o.name = "web";
+	o.mounts = v;
+	o.wait = HUTCH_WAIT_READY;
+	hutch_vm_close(host_start_with(&s.v, "", &o));
+	refused(&s, "is alive");
+	ck_assert_int_eq(
+		hutch_volume_remove(h, "data", HUTCH_VOLUME_RM_FORCE, &s.v.e),
+		-EBUSY);
+	ck_assert_int_eq(hutch_volume_remove(h, "data", 2, &s.v.e), -EINVAL);
+
+	ck_assert_int_eq(hutch_kill(h, "web", &s.v.e), 0);
+	refused(&s, "mounted by VM 'web', which is stopped");
+	/* What another is called after does not matter, nor a folder. */
+	ck_assert_int_eq(hutch_volume_create(h, "dat", NULL, &s.v.e), 0);
+	ck_assert_int_eq(hutch_volume_remove(h, "dat", 0, &s.v.e), 0);
+	ck_assert_int_eq(
+		hutch_volume_remove(h, "data", HUTCH_VOLUME_RM_FORCE, &s.v.e),
+		0);
+
+	ck_assert_int_eq(hutch_volume_create(h, "data", NULL, &s.v.e), 0);
+	ck_assert_int_eq(hutch_rm(h, "web", 0, &s.v.e), 0);
+	ck_assert_int_eq(hutch_volume_remove(h, "data", 0, &s.v.e), 0);
+	host_env_done(&s.v);
+}
+END_TEST
+
 START_TEST(a_window_is_of_a_size_that_can_be)
 {
 	static const struct {
@@ -325,7 +378,8 @@ START_TEST(failed_boot_ends_the_vm)
 }
 END_TEST
 
-CHECK_MAIN("mounts", a_window_is_of_a_size_that_can_be,
+CHECK_MAIN("mounts", a_volume_stays_as_long_as_a_vm_is_on_record_with_it,
+	   a_window_is_of_a_size_that_can_be,
 	   mounts_are_tidied_opened_and_sorted, file_to_be_written_is_opened_so,
 	   each_wrong_mount_is_refused_with_a_sentence,
 	   one_target_twice_is_refused_however_it_is_written,

@@ -192,15 +192,16 @@ START_TEST(a_new_volume_is_filled_once)
 	fd = volume_open(t.v.h, "web_1.data", t.fd, "/www", false, &e);
 	ck_assert_int_lt(faccessat(fd, "index", F_OK, 0), 0);
 
-	ck_assert_int_eq(hutch_volume_remove(t.v.h, "web_1.data", &t.v.e),
+	ck_assert_int_eq(hutch_volume_remove(t.v.h, "web_1.data", 0, &t.v.e),
 			 -EBUSY);
 	ck_assert_int_eq(hutch_volume_list(t.v.h, &list, &t.v.e), 1);
 	ck_assert_str_eq(list[0]->name, "web_1.data");
 	ck_assert_int_eq(list[0]->in_use, 1);
 	hutch_volume_list_free(list);
 	(void)close(fd);
-	ck_assert_int_eq(hutch_volume_remove(t.v.h, "web_1.data", &t.v.e), 0);
-	ck_assert_int_eq(hutch_volume_remove(t.v.h, "web_1.data", &t.v.e),
+	ck_assert_int_eq(hutch_volume_remove(t.v.h, "web_1.data", 0, &t.v.e),
+			 0);
+	ck_assert_int_eq(hutch_volume_remove(t.v.h, "web_1.data", 0, &t.v.e),
 			 -ENOENT);
 	end(&t);
 }
@@ -311,8 +312,8 @@ START_TEST(a_volume_that_is_filled_is_waited_for_and_no_other)
 	other = volume_open(t.v.h, "other", t.fd, "/www", false, &e);
 	ck_assert_msg(other >= 0, "%s", e.msg);
 	(void)close(other);
-	ck_assert_int_eq(hutch_volume_remove(t.v.h, "other", &t.v.e), 0);
-	ck_assert_int_eq(hutch_volume_remove(t.v.h, "v", &t.v.e), -EBUSY);
+	ck_assert_int_eq(hutch_volume_remove(t.v.h, "other", 0, &t.v.e), 0);
+	ck_assert_int_eq(hutch_volume_remove(t.v.h, "v", 0, &t.v.e), -EBUSY);
 	ck_assert_int_eq(faccessat(tmp, "0123456789abcdef", F_OK, 0), 0);
 
 	/* The other gives up: then whoever has waited does it. */
@@ -342,7 +343,7 @@ START_TEST(volumes_have_plain_names)
 	for (size_t i = 0; bad[i]; i++) {
 		ck_assert_int_eq(hutch_volume_create(v.h, bad[i], NULL, &v.e),
 				 -EINVAL);
-		ck_assert_int_eq(hutch_volume_remove(v.h, bad[i], &v.e),
+		ck_assert_int_eq(hutch_volume_remove(v.h, bad[i], 0, &v.e),
 				 -EINVAL);
 	}
 	memset(name, 'x', sizeof(name) - 1);
@@ -443,7 +444,7 @@ START_TEST(a_size_is_for_one_who_writes_or_for_those_who_read)
 	ck_assert_int_eq(list[0]->in_use, 1);
 	ck_assert_int_eq(list[0]->used_bytes, 4096);
 	hutch_volume_list_free(list);
-	ck_assert_int_eq(hutch_volume_remove(t.v.h, "v", &t.v.e), -EBUSY);
+	ck_assert_int_eq(hutch_volume_remove(t.v.h, "v", 0, &t.v.e), -EBUSY);
 	(void)close(writer);
 
 	a = volume_open(t.v.h, "v", -1, "/", true, &e);
