@@ -51,6 +51,15 @@ int unix_connect(int dirfd, const char *name, int type, struct err *e)
 	return r;
 }
 
+int unix_connect_file(int fd, int type)
+{
+	struct sockaddr_un sa = { .sun_family = AF_UNIX };
+
+	(void)snprintf(sa.sun_path, sizeof(sa.sun_path), "/proc/self/fd/%d",
+		       fd);
+	return connect_addr(&sa, type);
+}
+
 /* Only a socket that refuses a connection is a left-over to be replaced. */
 static int unlink_stale(const struct sockaddr_un *sa, int type)
 {

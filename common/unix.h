@@ -33,6 +33,13 @@ MUST_CHECK int unix_connect(int dirfd, const char *name, int type,
 			    struct err *e);
 
 /**
+ * unix_connect_file() - As unix_connect(), to the socket file that @fd (O_PATH) is
+ *
+ * Return: the descriptor, or -errno
+ */
+MUST_CHECK int unix_connect_file(int fd, int type);
+
+/**
  * unix_send_fds() - Send bytes with descriptors (SCM_RIGHTS)
  *
  * Return: bytes sent or -errno; MSG_NOSIGNAL is implied

@@ -3,10 +3,10 @@
  * host/keeper/handler.c - connections to handlers, for hutch-net
  *
  * hutch-net has no file system, and reads hostile bytes all day: so we connect,
- * and only to paths that the policy in force has, at a socket of our own user's.
- * A path is looked up each time, so that a handler may be started again. Nothing
- * here waits: one whose queue is full is asked for again by hutch-net, which
- * waits in our place.
+ * and only to paths that the policy in force has, at a socket of our own user's,
+ * on a way that the guest cannot have changed. A path is looked up each time, so
+ * that a handler may be started again. Nothing here waits: one whose queue is full
+ * is asked for again by hutch-net, which waits in our place.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,12 +14,14 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "common/log.h"
 #include "common/unix.h"
 #include "host/keeper/keeper.h"
 #include "host/lib/jsontext.h"
 #include "host/lib/netpolicy.h"
 
 #define ANSWER_MAX 128
+#define QUOTE_MAX  256
 
 void handler_allow(struct keeper_net *n, const char *policy)
 {
@@ -40,6 +42,51 @@ static bool is_allowed(const struct keeper_net *n, const char *path)
 	return false;
 }
 
+int handler_shares(struct keeper *k)
+{
+	const struct hutch_mount *const *m = k->rec->mounts;
+	struct handlerpath_shares *s = &k->net.shares;
+	int r = handlerpath_share(s, k->fd[LAUNCH_FD_DISK]);
+
+	for (int i = 0; r == 0 && m && m[i] && i < HUTCH_MOUNTS_MAX; i++)
+		if (!(m[i]->flags & HUTCH_MOUNT_RDONLY))
+			r = handlerpath_share(s, k->fd[LAUNCH_FD_MOUNT + i]);
+	return r;
+}
+
+/* One that is not there yet is looked at again as it is connected to. */
+static int check_path(const struct keeper_net *n, const char *path,
+		      struct err *e)
+{
+	char q[QUOTE_MAX];
+	int fd = handlerpath_open(&n->shares, path);
+
+	if (fd >= 0)
+		(void)close(fd);
+	if (fd != -EXDEV)
+		return 0;
+	return err_set(
+		e, -EINVAL,
+		"network: the way to handler '%s' leads through a folder "
+		"that the VM may write to, and so change it: have the "
+		"socket elsewhere",
+		log_escape(q, sizeof(q), path, strlen(path)));
+}
+
+int handler_check(const struct keeper_net *n, const char *policy, struct err *e)
+{
+	auto_json json_t *list = netpolicy_handlers(policy);
+	const json_t *v;
+	size_t i;
+	int r = 0;
+
+	json_array_foreach(list, i, v)
+	{
+		r = r < 0 ? r : check_path(n, json_string_value(v), e);
+	}
+	return r;
+}
+
 /* Who listens there, by the kernel's word. */
 static bool is_ours(int fd)
 {
@@ -54,13 +101,15 @@ static bool is_ours(int fd)
 static int connect_to(const struct keeper_net *n, const char *path,
 		      const char **ret_word)
 {
-	auto_fd int fd = -1;
+	auto_fd int place = -1, fd = -1;
 	int r;
 
 	*ret_word = "unknown";
 	if (!is_allowed(n, path))
 		return -1;
-	r = unix_connect(AT_FDCWD, path, SOCK_STREAM | SOCK_NONBLOCK, NULL);
+	place = handlerpath_open(&n->shares, path);
+	r = place < 0 ? place
+		      : unix_connect_file(place, SOCK_STREAM | SOCK_NONBLOCK);
 	if (r == -EAGAIN)
 		*ret_word = "busy";
 	else if (r == -ENOENT || r == -ENOTDIR)
@@ -69,6 +118,10 @@ static int connect_to(const struct keeper_net *n, const char *path,
 		*ret_word = "refused";
 	else if (r == -EACCES)
 		*ret_word = "forbidden";
+	else if (r == -EXDEV)
+		*ret_word = "shared";
+	else if (r == -ENOTSOCK)
+		*ret_word = "no-socket";
 	else
 		*ret_word = "failed";
 	if (r < 0)

@@ -20,6 +20,7 @@
 #include "common/loop.h"
 #include "common/relay.h"
 #include "common/wire_proc.h"
+#include "host/keeper/handlerpath.h"
 #include "host/keeper/lastwords.h"
 #include "host/keeper/resolv.h"
 #include "host/lib/conn.h"
@@ -91,6 +92,7 @@ enum net_asker {
  * @resolv:	Of the host
  * @stale:	It has not been told of the host's resolvers of now
  * @handlers:	Paths that hutch-net may be connected to, a list; or NULL
+ * @shares:	What no way to one may lead through
  * @policy:	For the record, once it has answered "ok"; or NULL
  * @err:	What the program says, and @words the end of it
  * @pid:	Of the program; 0: there is none
@@ -117,6 +119,7 @@ struct keeper_net {
 	bool stale;
 	struct loop_timer late;
 	struct json_t *handlers;
+	struct handlerpath_shares shares;
 	char *policy;
 };
 
@@ -354,6 +357,25 @@ void netresolv_start(struct keeper *k);
 void netresolv_tell(struct keeper *k);
 
 /* ---- handler.c ---- */
+
+/**
+ * handler_shares() - Note what the guest may write to
+ *
+ * Context: before the monitor has it.
+ *
+ * Return: 0 or -errno
+ */
+MUST_CHECK int handler_shares(struct keeper *k);
+
+/**
+ * handler_check() - Refuse a policy that has a handler where the guest may write
+ *
+ * For a sentence in time: handler_connect() makes sure.
+ *
+ * Return: 0; -EINVAL with a sentence
+ */
+MUST_CHECK int handler_check(const struct keeper_net *n, const char *policy,
+			     struct err *e);
 
 /** handler_allow() - This policy is in force, of whose handlers; NULL: none */
 void handler_allow(struct keeper_net *n, const char *policy);

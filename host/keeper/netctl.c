@@ -262,7 +262,7 @@ bool netctl_fits(const struct keeper *k, const char *policy)
 	return true;
 }
 
-int netctl_start(struct keeper *k, struct err *e)
+static int send_first(struct keeper *k, struct err *e)
 {
 	auto_free char *text = calloc(1, NETPOLICY_MAX);
 	ssize_t len =
@@ -280,9 +280,21 @@ int netctl_start(struct keeper *k, struct err *e)
 	if (len < 0)
 		return err_set(e, (int)len, "network: hutch-net: %s",
 			       strerror((int)-len));
-	len = io_set_nonblock(k->net.control, 1);
-	if (len < 0)
-		return (int)len;
+	return 0;
+}
+
+int netctl_start(struct keeper *k, struct err *e)
+{
+	int r = handler_shares(k);
+
+	if (r < 0)
+		return err_set(e, r, "network: what is mounted: %s",
+			       strerror(-r));
+	r = handler_check(&k->net, k->rec->net_policy, e);
+	r = r < 0 ? r : send_first(k, e);
+	r = r < 0 ? r : io_set_nonblock(k->net.control, 1);
+	if (r < 0)
+		return r;
 	handler_allow(&k->net, k->rec->net_policy);
 	netresolv_start(k);
 	return loop_add(&k->loop, &k->net.control_io, k->net.control, EPOLLIN,

@@ -123,6 +123,19 @@ static void do_net_show(struct client *c)
 	ask_net(c, show, sizeof(show) - 1);
 }
 
+/* Whether the VM can have it; hutch-net will see what is wrong in it. */
+static int check_policy(const struct keeper *k, const char *policy,
+			struct err *e)
+{
+	if (!netctl_fits(k, policy))
+		return err_set(
+			e, -EINVAL,
+			"the VM was started without a rule that intercepts, "
+			"and does not trust who does: start it again with this "
+			"policy");
+	return handler_check(&k->net, policy, e);
+}
+
 /* The policy for the record is kept until hutch-net has taken it. */
 static void do_net_set(struct client *c)
 {
@@ -130,6 +143,7 @@ static void do_net_set(struct client *c)
 	auto_free char *policy = NULL;
 	ssize_t len = memfile_read(c->fds[0], NETPOLICY_MAX, &message);
 	ssize_t n = memfile_read(c->fds[1], NETPOLICY_MAX, &policy);
+	struct err e;
 
 	drop_fds(c);
 	if (len < 0 || n < 0) {
@@ -137,16 +151,10 @@ static void do_net_set(struct client *c)
 			     "net-set: wants two files of at most 64 KiB");
 		return;
 	}
-	if (!netctl_fits(c->k, policy)) {
-		answer_error(
-			c, -EINVAL,
-			"the VM was started without a rule that "
-			"intercepts, and does not trust who does: start it "
-			"again with this policy");
-		explicit_bzero(message, (size_t)len);
-		return;
-	}
-	ask_net(c, message, (size_t)len);
+	if (check_policy(c->k, policy, &e) < 0)
+		answer_error(c, -EINVAL, e.msg);
+	else
+		ask_net(c, message, (size_t)len);
 	explicit_bzero(message, (size_t)len);
 	if (c->waits == WAITS_NET)
 		c->k->net.policy = take_ptr(&policy);

@@ -91,6 +91,10 @@ static const char *why_not(const char *error)
 		{ "refused", "nobody listens at the handler's socket" },
 		{ "forbidden", "the handler's socket is not for this user" },
 		{ "other", "the handler's socket is another user's" },
+		{ "shared", "the way to the handler is one that the VM can "
+			    "change" },
+		{ "no-socket", "what is where the handler is to be is no "
+			       "socket" },
 		{ "unknown", "no rule in force has this handler" },
 	};
 

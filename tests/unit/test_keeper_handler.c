@@ -212,8 +212,98 @@ START_TEST(another_user_s_socket_is_not_spoken_to)
 }
 END_TEST
 
+/* The world's folder is one that the guest may write to. */
+static void share(struct world *w)
+{
+	auto_fd int fd = open(w->dir, O_PATH | O_CLOEXEC);
+
+	ck_assert_int_eq(handlerpath_share(&w->k->net.shares, -1), 0);
+	ck_assert_int_eq(handlerpath_share(&w->k->net.shares, fd), 0);
+}
+
+static void expect(struct world *w, const char *path, const char *error)
+{
+	allow(w, path);
+	ck_assert_int_eq(ask(w, path, error), -1);
+}
+
+START_TEST(what_is_no_socket_is_not_connected_to)
+{
+	struct world *w = world();
+	int ls = listen_at(w), fd;
+	char link[120], to[140];
+
+	(void)snprintf(link, sizeof(link), "%s/link", w->dir);
+	ck_assert_int_eq(symlink(w->path, link), 0);
+	expect(w, link, NOT("no-socket"));
+	expect(w, w->dir, NOT("no-socket"));
+	expect(w, "/", NOT("no-socket"));
+	(void)unlink(link);
+	/* A folder may be a link, to here or there. */
+	ck_assert_int_eq(symlink(strrchr(w->dir, '/') + 1, link), 0);
+	(void)snprintf(to, sizeof(to), "%s/h.sock", link);
+	expect(w, to, NOT("none"));
+	(void)unlink(link);
+	(void)snprintf(to, sizeof(to), "..//./%s/", strrchr(w->dir, '/') + 1);
+	ck_assert_int_eq(symlink(to, link), 0);
+	(void)snprintf(to, sizeof(to), "%s/h.sock", link);
+	allow(w, to);
+	fd = ask(w, to, "{\"connected\":5}");
+	ck_assert_int_ge(fd, 0);
+	(void)close(fd);
+	(void)unlink(link);
+	ck_assert_int_eq(symlink("link", link), 0);
+	expect(w, to, NOT("failed"));
+	(void)unlink(link);
+	(void)close(ls);
+	end(w);
+}
+END_TEST
+
+START_TEST(a_way_that_the_guest_can_change_is_not_gone)
+{
+	struct world *w = world(), *safe = world();
+	int ls = listen_at(w), safe_ls = listen_at(safe);
+	char in[120], out[120], path[200];
+	struct err e;
+
+	share(w);
+	expect(w, w->path, NOT("shared"));
+	/* A link of the guest's to elsewhere; and out again. */
+	(void)snprintf(in, sizeof(in), "%s/l", w->dir);
+	ck_assert_int_eq(symlink(safe->dir, in), 0);
+	(void)snprintf(path, sizeof(path), "%s/h.sock", in);
+	expect(w, path, NOT("shared"));
+	(void)snprintf(path, sizeof(path), "%s/..%s/h.sock", w->dir,
+		       strrchr(safe->dir, '/'));
+	expect(w, path, NOT("shared"));
+	/* One of the user's, from elsewhere to there. */
+	(void)snprintf(out, sizeof(out), "%s/l", safe->dir);
+	ck_assert_int_eq(symlink(in, out), 0);
+	(void)snprintf(path, sizeof(path), "%s/h.sock", out);
+	expect(w, path, NOT("shared"));
+	(void)snprintf(path, sizeof(path),
+		       "{\"rules\":[{\"intercept\":\"a.org\",\"handler\":"
+		       "\"%s/none\"}]}",
+		       w->dir);
+	ck_assert_int_eq(handler_check(&w->k->net, path, &e), -EINVAL);
+	ck_assert_int_eq(handler_check(&safe->k->net, path, &e), 0);
+	ck_assert_int_eq(handler_check(&w->k->net, NULL, &e), 0);
+	ck_assert_int_eq(accept(ls, NULL, NULL), -1);
+	ck_assert_int_eq(accept(safe_ls, NULL, NULL), -1);
+	(void)unlink(in);
+	(void)unlink(out);
+	(void)close(ls);
+	(void)close(safe_ls);
+	end(w);
+	end(safe);
+}
+END_TEST
+
 CHECK_MAIN("keeper_handler", a_connection_is_passed_on,
 	   who_is_not_there_is_told_apart,
 	   only_what_the_policy_has_is_connected_to,
 	   a_full_queue_is_not_waited_for,
-	   another_user_s_socket_is_not_spoken_to)
+	   another_user_s_socket_is_not_spoken_to,
+	   what_is_no_socket_is_not_connected_to,
+	   a_way_that_the_guest_can_change_is_not_gone)

@@ -330,6 +330,64 @@ START_TEST(bad_networks_leave_nothing_behind)
 }
 END_TEST
 
+static void make_folder(const struct host_env *v, const char *name,
+			char path[4200])
+{
+	(void)snprintf(path, 4200, "%s/%s", v->dir, name);
+	ck_assert_int_eq(mkdir(path, 0755), 0);
+}
+
+/* Which are at most 107 bytes long, or hutch-net refuses them. */
+static void handler_in(const char *dir, char policy[4400])
+{
+	(void)snprintf(policy, 4400,
+		       "{\"rules\":[{\"intercept\":\"a.test\",\"handler\":"
+		       "\"%s/h.sock\"}]}",
+		       dir);
+}
+
+START_TEST(handler_where_the_vm_may_write_is_refused)
+{
+	struct hutch_mount rw = HUTCH_MOUNT_INIT, ro = HUTCH_MOUNT_INIT;
+	const struct hutch_mount *const mounts[] = { &rw, &ro, NULL };
+	struct hutch_start_opts o = HUTCH_START_OPTS_INIT;
+	char rw_dir[4200], ro_dir[4200], bad[4400], good[4400];
+	struct hutch_record *rec;
+	struct host_env v;
+
+	host_env_init(&v);
+	make_folder(&v, "rw", rw_dir);
+	make_folder(&v, "ro", ro_dir);
+	handler_in(rw_dir, bad);
+	handler_in(ro_dir, good);
+	rw.source = rw_dir;
+	rw.target = "/rw";
+	ro.source = ro_dir;
+	ro.target = "/ro";
+	ro.flags = HUTCH_MOUNT_RDONLY;
+	o.name = "web";
+	o.net = "policy";
+	o.mounts = mounts;
+	o.wait = HUTCH_WAIT_READY;
+	o.net_policy = good;
+	hutch_vm_close(host_start_with(&v, "", &o));
+	ck_assert_int_eq(hutch_net_set(v.h, "web", bad, 0, &v.e), -EINVAL);
+	ck_assert_msg(strstr(v.e.msg, "rw/h.sock' leads through"), "%s",
+		      v.e.msg);
+	rec = host_inspect(&v);
+	ck_assert_str_eq(rec->net_policy, good);
+	hutch_record_free(rec);
+	ck_assert_int_eq(hutch_net_set(v.h, "web", good, 0, &v.e), 0);
+	host_kill_and_rm(&v);
+	o.net_policy = bad;
+	o.kernel = host_env_kernel(&v, "", good);
+	ck_assert_int_eq(hutch_start(v.h, &o, NULL, &v.e), -EIO);
+	ck_assert_msg(strstr(v.e.msg, "rw/h.sock' leads through"), "%s",
+		      v.e.msg);
+	host_env_done(&v);
+}
+END_TEST
+
 /* ---- While it has not begun ---- */
 
 /**
@@ -446,5 +504,6 @@ CHECK_MAIN("net_helper", network_is_on_record_and_its_program_ends_with_the_vm,
 	   network_without_a_policy_has_none_to_show,
 	   hutch_net_that_dies_is_no_network, hutch_net_tells_of_denials_alone,
 	   bad_networks_leave_nothing_behind,
+	   handler_where_the_vm_may_write_is_refused,
 	   others_are_served_while_the_network_has_not_begun,
 	   hutch_net_that_never_answers_ends_the_start)
