@@ -2,14 +2,15 @@
 /*
  * tests/conform/fs_mount.c - our FUSE server, with this kernel in the guest's place
  *
- *	fs_mount host|host-locks|mapped UID DIR MOUNTPOINT COMMAND...
+ *	fs_mount host|host-locks|host-nocache|mapped UID DIR MOUNTPOINT COMMAND...
  *
  * Mounts DIR, as vmm/fs serves it, while COMMAND runs, and ends as that does.
  * The requests come by way of /dev/fuse instead of a virtqueue; they are the
  * same, and so are the mount's options to those of virtio-fs. The server is a
  * process of that user, who has no rights but his own, with as many threads as
  * the device has. With host-locks, locks of files are those of the host; what
- * waits for one is put aside, as the device does.
+ * waits for one is put aside, as the device does. With host-nocache this kernel
+ * is to remember nothing.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -215,14 +216,17 @@ int main(int argc, char **argv)
 	pid_t pid;
 
 	if (argc < 6) {
-		(void)fprintf(stderr, "usage: fs_mount host|host-locks|mapped "
-				      "UID DIR MOUNTPOINT COMMAND...\n");
+		(void)fprintf(stderr,
+			      "usage: fs_mount host|host-locks|host-nocache|"
+			      "mapped UID DIR MOUNTPOINT COMMAND...\n");
 		return 125;
 	}
 	if (strcmp(argv[1], "mapped") == 0)
 		o.owner = FS_OWNER_MAPPED;
 	if (strcmp(argv[1], "host-locks") == 0)
 		o.locks = FS_LOCKS_HOST;
+	if (strcmp(argv[1], "host-nocache") == 0)
+		o.cache = FS_CACHE_NEVER;
 	o.root_fd = open(argv[3], O_PATH | O_DIRECTORY | O_CLOEXEC);
 	v.fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
 	if (o.root_fd < 0 || v.fd < 0)

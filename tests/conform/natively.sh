@@ -7,9 +7,9 @@
 #
 # On its disk and in memory, which shows that the rules are right; then on what
 # vmm/fs makes of a folder, with this kernel as the guest: as a share, as one
-# whose locks are the host's, as a mapped tree, and as the root of a VM from an
-# image, an overlay over one. And docs/conformance.md says what is said to differ.
-# Speaks TAP. Needs root, and /dev/fuse for the last four.
+# whose locks are the host's, as one that is not cached, as a mapped tree, and as
+# the root of a VM from an image, an overlay over one. And docs/conformance.md says
+# what is said to differ. Speaks TAP. Needs root, and /dev/fuse for the last five.
 set -euo pipefail
 
 conform=$(realpath "$1") fs_mount=$(realpath "$2") tree=$(realpath "$3")
@@ -57,6 +57,9 @@ check "memory" "$conform" --kind tmpfs "$mem"
 check_served "a share" served host share "$conform" --kind share mnt
 check_served "a share whose locks are the host's" \
 	served host-locks locks "$conform" --kind share mnt 'lock/*'
+check_served "a share of which nothing is remembered" \
+	served host-nocache nocache "$conform" --kind share mnt \
+	'open/*' 'write/*' 'truncate/*' 'map/*' create/by_several_at_once
 check_served "a mapped tree" served mapped tree "$conform" --kind mapped mnt
 check_served "a root over a mapped tree" \
 	over_mapped "$conform" --kind root-here over
