@@ -10,6 +10,7 @@
 
 #include "common/io.h"
 #include "guest-agent/trust.h"
+#include "guest-agent/truststore.h"
 
 /* The first is what adds to others. */
 static const char *const variables[TRUST_ENV] = {
@@ -18,7 +19,7 @@ static const char *const variables[TRUST_ENV] = {
 	"CURL_CA_BUNDLE=" TRUST_BUNDLE,
 };
 
-/* Of Debian and Alpine, Fedora, OpenSUSE; the first that is there. */
+/* Of Debian and Alpine, Fedora, OpenSUSE. */
 static const char *const bundles[] = {
 	"/etc/ssl/certs/ca-certificates.crt",
 	"/etc/pki/tls/certs/ca-bundle.crt",
@@ -26,10 +27,14 @@ static const char *const bundles[] = {
 	"/etc/ssl/cert.pem",
 };
 
-/* Where update-ca-certificates(8) and its like look, if the image has it. */
+/*
+ * Where update-ca-certificates(8) and its like look, if the image has it; and
+ * OpenSSL, which knows one by its name.
+ */
 static const char *const anchors[] = {
 	"/usr/local/share/ca-certificates/hutch.crt",
 	"/etc/pki/ca-trust/source/anchors/hutch.pem",
+	"/etc/ssl/certs/" TRUST_HASH ".0",
 };
 
 bool trust_is_on(const struct msg_boot *m)
@@ -53,6 +58,11 @@ static int put(const char *path, const char *a, const char *b)
 	return r < 0 ? r : io_write_full(fd, b, strlen(b));
 }
 
+static int cannot_write(struct err *e, int r, const char *path)
+{
+	return err_set(e, r, "network: write '%s': %s", path, strerror(-r));
+}
+
 static int put_below(const char *root, const char *name, const char *a,
 		     const char *b, struct err *e)
 {
@@ -61,32 +71,65 @@ static int put_below(const char *root, const char *name, const char *a,
 
 	(void)snprintf(path, sizeof(path), "%s%s", root, name);
 	r = put(path, a, b);
-	return r < 0 ? err_set(e, r, "network: write '%s': %s", path,
-			       strerror(-r))
-		     : 0;
+	return r < 0 ? cannot_write(e, r, path) : 0;
 }
 
-/* Return: the caller's; "" if there is none that can be read. */
+/* Of the first that is there. Return: the caller's; "" if none is */
 static char *own_bundle(const char *root)
 {
-	for (size_t i = 0; i < ARRAY_LEN(bundles); i++) {
-		char path[PATH_MAX], *text = NULL;
-		struct stat st;
-		struct err ignored;
+	char path[PATH_MAX], *text = NULL;
 
+	for (size_t i = 0; !text && i < ARRAY_LEN(bundles); i++) {
 		(void)snprintf(path, sizeof(path), "%s%s", root, bundles[i]);
-		/* A FIFO would hold us up. */
-		if (stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
-		    io_read_file(AT_FDCWD, path, TRUST_BUNDLE_MAX, &text, NULL,
-				 &ignored) == 0)
-			return text;
+		text = truststore_read(path);
 	}
-	return strdup("");
+	return text ? text : strdup("");
 }
 
-int trust_write(const char *root, const char *ca, struct err *e)
+static int add_below(const char *root, const char *name, const char *ca,
+		     struct err *e)
+{
+	char path[PATH_MAX];
+	int r;
+
+	(void)snprintf(path, sizeof(path), "%s%s", root, name);
+	r = truststore_add(path, ca);
+	return r < 0 ? cannot_write(e, r, path) : 0;
+}
+
+/* The file that "SSL_CERT_FILE=/x" and its like name; NULL: it is none such. */
+static const char *named_by(const char *word)
+{
+	for (size_t i = 0; i < ARRAY_LEN(variables); i++) {
+		size_t len = strcspn(variables[i], "=") + 1;
+
+		if (strncmp(word, variables[i], len) == 0 && word[len] == '/')
+			return word + len;
+	}
+	return NULL;
+}
+
+/* What goes by no variable of ours goes by these. */
+static int add_to_stores(const char *root, const struct msg_boot *m,
+			 struct err *e)
+{
+	const char *name;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < ARRAY_LEN(bundles); i++)
+		r = add_below(root, bundles[i], m->net.ca, e);
+	for (uint32_t i = 0; r == 0 && i < m->envc; i++) {
+		name = named_by(m->env[i]);
+		if (name)
+			r = add_below(root, name, m->net.ca, e);
+	}
+	return r;
+}
+
+int trust_write(const char *root, const struct msg_boot *m, struct err *e)
 {
 	auto_free char *own = own_bundle(root);
+	const char *ca = m->net.ca;
 	char path[PATH_MAX];
 	int r;
 
@@ -97,8 +140,8 @@ int trust_write(const char *root, const char *ca, struct err *e)
 		return err_set(e, -errno, "network: make folder '%s': %s", path,
 			       strerror(errno));
 	r = put_below(root, TRUST_CA, ca, "", e);
-	if (r == 0)
-		r = put_below(root, TRUST_BUNDLE, ca, own, e);
+	r = r < 0 ? r : put_below(root, TRUST_BUNDLE, ca, own, e);
+	r = r < 0 ? r : add_to_stores(root, m, e);
 	for (size_t i = 0; r == 0 && i < ARRAY_LEN(anchors); i++) {
 		struct err ignored;
 
@@ -127,7 +170,7 @@ int trust_variables(struct msg_boot *m, bool whole)
 
 int trust_set_up(struct msg_boot *m, struct err *e)
 {
-	int r = trust_write("", m->net.ca, e);
+	int r = trust_write("", m, e);
 
 	if (r < 0)
 		return r;

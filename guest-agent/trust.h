@@ -4,8 +4,8 @@
  * intercepted
  *
  * What speaks for such a host has a certificate by a CA of this VM alone. It is
- * added to what the image trusts, and takes nothing away: other hosts keep their
- * own certificates.
+ * added to what the image trusts, in its own files and in one that variables lead
+ * to, and takes nothing away: other hosts keep their own certificates.
  */
 #ifndef HUTCH_GUEST_AGENT_TRUST_H
 #define HUTCH_GUEST_AGENT_TRUST_H
@@ -17,8 +17,8 @@
 #define TRUST_CA     "/etc/ssl/hutch-ca.pem"
 #define TRUST_BUNDLE "/etc/ssl/hutch-bundle.pem"
 
-/* Bytes of an image's own bundle: ten times Debian's. */
-#define TRUST_BUNDLE_MAX (4u << 20)
+/* OpenSSL's hash (X509_NAME_hash) of its name, which is the same in each VM. */
+#define TRUST_HASH "39a59049"
 
 /* What the usual libraries go by, in the environment of each process. */
 #define TRUST_ENV 5u
@@ -42,11 +42,13 @@ MUST_CHECK int trust_set_up(struct msg_boot *m, struct err *e);
 MUST_CHECK int trust_variables(struct msg_boot *m, bool whole);
 
 /**
- * trust_write() - Those below a folder
+ * trust_write() - Those below a folder, and what @m's environment names
  * @root:	"", or what stands before /etc, for a test
+ * @m:		Has a certificate
  *
  * Return: 1; 0 if the image has no bundle; or -errno with a sentence
  */
-MUST_CHECK int trust_write(const char *root, const char *ca, struct err *e);
+MUST_CHECK int trust_write(const char *root, const struct msg_boot *m,
+			   struct err *e);
 
 #endif

@@ -120,6 +120,15 @@ test_clients_root() {
 	says "unable to get local issuer" \
 		"curl -sS https://open.example.org/open/x"
 
+	# By the image's own store, of OpenSSL, of Python and of GnuTLS.
+	is "welcome welcome HEAD" "$(guest 'set -e
+		env -i /usr/bin/curl -sS https://site.example.org/open/x
+		env -i /usr/bin/python3 -c "import urllib.request as r
+print(r.urlopen(\"https://site.example.org/open/x\").read().decode())"
+		env -i /usr/bin/git ls-remote \
+			https://git.example.org/git/app.git HEAD | cut -f2
+		' | xargs)" "who has no variables"
+
 	expect 0 guest 'cd /root && git clone -q \
 		https://git.example.org/git/app.git && cat app/README'
 	is "by git" "$(cat "$out")" "what was cloned"

@@ -17,6 +17,15 @@
 	"TUlJQkZ6Q0J2cUFEQWdFQ0FnRUI=\n" \
 	"-----END CERTIFICATE-----\n"
 
+#define OTHER \
+	"-----BEGIN CERTIFICATE-----\nTUlJQg==\n-----END CERTIFICATE-----\n"
+
+/* What the image trusts, and the same with one that is the VM's. */
+#define THEIRS "# Theirs\n" OTHER
+#define ADDED(pem)                                                      \
+	"# hutch: who speaks for hosts that are intercepted\n" pem "# " \
+	"hutch: end\n"
+
 static char root[] = "/tmp/hutch-test-XXXXXX";
 
 static void below(char path[128], const char *name)
@@ -72,6 +81,16 @@ static void end(void)
 	ck_assert_int_eq(rmtree(AT_FDCWD, root), 0);
 }
 
+static int write_with(const char *ca, const char *word, struct err *e)
+{
+	const char *env[] = { word, NULL };
+	const struct msg_boot m = { .net.ca = ca,
+				    .env = env,
+				    .envc = word != NULL };
+
+	return trust_write(root, &m, e);
+}
+
 START_TEST(bundle_is_of_the_image_and_of_the_vm)
 {
 	struct err e = { 0 };
@@ -79,7 +98,7 @@ START_TEST(bundle_is_of_the_image_and_of_the_vm)
 	begin();
 	folder("/etc/ssl");
 	folder("/etc/ssl/certs");
-	put("/etc/ssl/certs/ca-certificates.crt", "theirs\n");
+	put("/etc/ssl/certs/ca-certificates.crt", THEIRS);
 	folder("/usr");
 	folder("/usr/local");
 	folder("/usr/local/share");
@@ -93,11 +112,80 @@ START_TEST(bundle_is_of_the_image_and_of_the_vm)
 		below(path, "/etc/ssl/hutch-bundle.pem");
 		ck_assert_int_eq(symlink("../kept", path), 0);
 	}
-	ck_assert_msg(trust_write(root, PEM, &e) == 1, "%s", e.msg);
+	ck_assert_msg(write_with(PEM, NULL, &e) == 1, "%s", e.msg);
 	expect("/etc/ssl/hutch-ca.pem", PEM);
-	expect("/etc/ssl/hutch-bundle.pem", PEM "theirs\n");
+	expect("/etc/ssl/hutch-bundle.pem", PEM THEIRS);
 	expect("/usr/local/share/ca-certificates/hutch.crt", PEM);
+	expect("/etc/ssl/certs/" TRUST_HASH ".0", PEM);
 	expect("/etc/kept", "kept\n");
+	end();
+}
+END_TEST
+
+/* For who has none of our variables; and a disk is kept, the VM's CA is not. */
+START_TEST(stores_of_the_image_have_it_once)
+{
+	struct err e = { 0 };
+	char path[128];
+	struct stat st;
+
+	begin();
+	folder("/etc/ssl");
+	folder("/etc/ssl/certs");
+	put("/etc/ssl/certs/ca-certificates.crt", THEIRS);
+	below(path, "/etc/ssl/cert.pem");
+	ck_assert_int_eq(symlink("certs/ca-certificates.crt", path), 0);
+	/* Its last line has no end. */
+	folder("/etc/pki");
+	folder("/etc/pki/tls");
+	folder("/etc/pki/tls/certs");
+	put("/etc/pki/tls/certs/ca-bundle.crt", "-----BEGIN X\nx");
+	ck_assert_msg(write_with(PEM, NULL, &e) == 1, "%s", e.msg);
+	expect("/etc/ssl/certs/ca-certificates.crt", THEIRS ADDED(PEM));
+	expect("/etc/pki/tls/certs/ca-bundle.crt",
+	       "-----BEGIN X\nx\n" ADDED(PEM));
+	ck_assert_int_eq(lstat(path, &st), 0);
+	ck_assert(S_ISLNK(st.st_mode));
+	ck_assert_msg(write_with(OTHER, NULL, &e) == 1, "%s", e.msg);
+	expect("/etc/ssl/certs/ca-certificates.crt", THEIRS ADDED(OTHER));
+	expect("/etc/ssl/hutch-bundle.pem", OTHER THEIRS);
+	/* What the image has put behind it stays; a block without end, too. */
+	put("/etc/ssl/certs/ca-certificates.crt", ADDED(PEM) THEIRS);
+	put("/etc/pki/tls/certs/ca-bundle.crt",
+	    "# hutch: who speaks for hosts that are intercepted\n" THEIRS);
+	ck_assert_msg(write_with(OTHER, NULL, &e) == 1, "%s", e.msg);
+	expect("/etc/ssl/certs/ca-certificates.crt", THEIRS ADDED(OTHER));
+	expect("/etc/pki/tls/certs/ca-bundle.crt",
+	       "# hutch: who speaks for hosts that are intercepted\n" THEIRS
+		       ADDED(OTHER));
+	end();
+}
+END_TEST
+
+/* An image's own variable, which wins over ours. */
+START_TEST(store_that_a_variable_names_has_it)
+{
+	struct err e = { 0 };
+
+	begin();
+	put("/etc/own.pem", THEIRS);
+	put("/etc/empty.pem", "");
+	put("/etc/none.pem", "no certificates\n");
+	ck_assert_msg(write_with(PEM, "SSL_CERT_FILE=/etc/own.pem", &e) == 0,
+		      "%s", e.msg);
+	expect("/etc/own.pem", THEIRS ADDED(PEM));
+	ck_assert_int_eq(write_with(PEM, "CURL_CA_BUNDLE=/etc/empty.pem", &e),
+			 0);
+	expect("/etc/empty.pem", "");
+	ck_assert_int_eq(write_with(PEM, "GIT_SSL_CAINFO=/etc/none.pem", &e),
+			 0);
+	expect("/etc/none.pem", "no certificates\n");
+	ck_assert_int_eq(write_with(PEM, "SSL_CERT_FILE=etc/own.pem", &e), 0);
+	ck_assert_int_eq(write_with(PEM, "SSL_CERT_FILE=", &e), 0);
+	ck_assert_int_eq(write_with(PEM, "REQUESTS_CA_BUNDLE=/nosuch", &e), 0);
+	ck_assert_int_eq(write_with(OTHER, "SSL_CERT_FILES=/etc/own.pem", &e),
+			 0);
+	expect("/etc/own.pem", THEIRS ADDED(PEM));
 	end();
 }
 END_TEST
@@ -112,7 +200,7 @@ START_TEST(image_that_trusts_nobody_gets_one)
 	/* It would hold up whoever reads it. */
 	below(path, "/etc/ssl/cert.pem");
 	ck_assert_int_eq(mkfifo(path, 0600), 0);
-	ck_assert_msg(trust_write(root, PEM, &e) == 0, "%s", e.msg);
+	ck_assert_msg(write_with(PEM, NULL, &e) == 0, "%s", e.msg);
 	expect("/etc/ssl/hutch-bundle.pem", PEM);
 	end();
 }
@@ -124,7 +212,7 @@ START_TEST(what_cannot_be_written_is_said)
 
 	begin();
 	put("/etc/ssl", "no folder\n");
-	ck_assert_int_eq(trust_write(root, PEM, &e), -ENOTDIR);
+	ck_assert_int_eq(write_with(PEM, NULL, &e), -ENOTDIR);
 	ck_assert_ptr_nonnull(strstr(e.msg, "hutch-ca.pem"));
 	end();
 }
@@ -181,6 +269,7 @@ START_TEST(environment_says_so_and_can_say_otherwise)
 END_TEST
 
 CHECK_MAIN("agent_trust", bundle_is_of_the_image_and_of_the_vm,
+	   stores_of_the_image_have_it_once, store_that_a_variable_names_has_it,
 	   image_that_trusts_nobody_gets_one, what_cannot_be_written_is_said,
 	   certificates_that_are_none,
 	   environment_says_so_and_can_say_otherwise)

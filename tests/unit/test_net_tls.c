@@ -7,6 +7,7 @@
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
 
+#include "guest-agent/trust.h"
 #include "host/net/intercept/tls.h"
 #include "tests/lib/check_main.h"
 
@@ -70,6 +71,20 @@ START_TEST(a_leaf_is_of_its_authority_and_name)
 	BIO_free(b);
 	ca_free(ca);
 	ca_free(NULL);
+}
+END_TEST
+
+/* A guest's OpenSSL looks for a file of that name. */
+START_TEST(the_guest_knows_the_authority_s_hash)
+{
+	struct ca *ca = new_ca();
+	X509 *x = leaf(ca, "a.example.org", NOW);
+	char hash[16];
+
+	(void)snprintf(hash, sizeof(hash), "%08lx", X509_issuer_name_hash(x));
+	ck_assert_str_eq(hash, TRUST_HASH);
+	X509_free(x);
+	ca_free(ca);
 }
 END_TEST
 
@@ -341,8 +356,8 @@ START_TEST(who_asks_and_does_not_listen_is_left_waiting)
 END_TEST
 
 CHECK_MAIN("net_tls", a_leaf_is_of_its_authority_and_name,
-	   leaves_are_kept_and_bounded, a_long_name_has_a_leaf,
-	   a_bundle_has_certificates, two_ends_speak,
+	   the_guest_knows_the_authority_s_hash, leaves_are_kept_and_bounded,
+	   a_long_name_has_a_leaf, a_bundle_has_certificates, two_ends_speak,
 	   a_server_must_be_whom_we_trust,
 	   a_name_in_the_handshake_is_the_judged_one, what_waits_is_bounded,
 	   who_asks_and_does_not_listen_is_left_waiting)
