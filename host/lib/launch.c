@@ -26,13 +26,22 @@ static int fds_text(char buf[FDS_TEXT], const int *fd)
 	return 0;
 }
 
-/* "NAME=value", the caller's; NULL if it is not set, or there is no memory. */
-static char *env_word(const char *name)
+/*
+ * "NAME=/path" of what variable NAME says, which the keeper reads in another
+ * folder. Return: the caller's; NULL: it is not set, or there is no memory
+ */
+static char *path_word(const char *name)
 {
 	const char *value = getenv(name);
+	auto_free char *here = NULL;
 	char *word = NULL;
 
-	if (!value || asprintf(&word, "%s=%s", name, value) < 0)
+	if (!value || !*value)
+		return NULL;
+	/* Without a folder it is none there, and says so. */
+	here = *value == '/' ? NULL : getcwd(NULL, 0);
+	if (asprintf(&word, "%s=%s%s%s", name, here ? here : "",
+		     here ? "/" : "", value) < 0)
 		return NULL;
 	return word;
 }
@@ -44,7 +53,7 @@ static int spawn(const int *fd, char *const argv[], pid_t *pid)
 	 * hutch-net trusts, if it speaks to servers for one, is the caller's.
 	 */
 	static char path[] = "PATH=/usr/sbin:/usr/bin:/sbin:/bin";
-	auto_free char *trust = env_word("SSL_CERT_FILE");
+	auto_free char *trust = path_word("SSL_CERT_FILE");
 	char *const env[] = { path, trust, NULL };
 	struct child_fds fds = { .n = 0 };
 	const struct child s = {

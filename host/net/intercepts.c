@@ -21,22 +21,38 @@ struct one {
 	int rule;
 };
 
-static void read_bundle(struct intercepts *i)
+static int read_one(struct intercepts *i, const char *path, struct err *e)
 {
-	const char *const paths[] = { getenv("SSL_CERT_FILE"),
-				      "/etc/ssl/certs/ca-certificates.crt",
-				      "/etc/pki/tls/certs/ca-bundle.crt" };
+	return io_read_file(AT_FDCWD, path, INTERCEPTS_BUNDLE_MAX, &i->bundle,
+			    &i->bundle_len, e);
+}
 
-	for (size_t n = 0; n < ARRAY_LEN(paths) && !i->bundle; n++)
-		if (paths[n] &&
-		    io_read_file(AT_FDCWD, paths[n], INTERCEPTS_BUNDLE_MAX,
-				 &i->bundle, &i->bundle_len, NULL) == 0)
-			return;
+/* Whoever names one does not want another in its place. */
+static int read_bundle(struct intercepts *i, struct err *e)
+{
+	static const char *const paths[] = {
+		"/etc/ssl/certs/ca-certificates.crt",
+		"/etc/pki/tls/certs/ca-bundle.crt"
+	};
+	const char *named = getenv("SSL_CERT_FILE");
+	int r;
+
+	if (named && *named) {
+		r = read_one(i, named, e);
+		return r < 0 ? err_wrap(e, r, "SSL_CERT_FILE") : 0;
+	}
+	for (size_t n = 0; n < ARRAY_LEN(paths); n++)
+		if (read_one(i, paths[n], e) == 0)
+			return 0;
+	return err_set(e, -ENOENT,
+		       "there is no bundle of certificates to check servers "
+		       "by: install ca-certificates, or set SSL_CERT_FILE");
 }
 
 void intercepts_open(struct intercepts *i)
 {
 	unsigned char byte;
+	struct err e;
 
 	list_init(&i->all);
 	i->open = true;
@@ -45,7 +61,8 @@ void intercepts_open(struct intercepts *i)
 	(void)RAND_bytes(&byte, 1);
 	/* And libc's idea of the time of day, for a date in a certificate. */
 	tzset();
-	read_bundle(i);
+	if (read_bundle(i, &e) < 0)
+		i->bundle_why = e;
 }
 
 static void forget(struct one *o)
@@ -84,11 +101,8 @@ int intercepts_prepare(struct intercepts *i, const struct policy *p,
 		return err_set(e, -EINVAL,
 			       "the network began without a rule that "
 			       "intercepts, and cannot have one now");
-	if (!i->bundle && policy_has_upstream(p))
-		return err_set(e, -ENOENT,
-			       "there is no bundle of certificates to check "
-			       "servers by: install ca-certificates, or set "
-			       "SSL_CERT_FILE");
+	if (i->bundle_why.code < 0 && policy_has_upstream(p))
+		return err_set(e, i->bundle_why.code, "%s", i->bundle_why.msg);
 	if (!i->trust && policy_has_upstream(p))
 		r = trust_new(i->bundle, i->bundle_len, &i->trust, e);
 	if (r == 0 && !i->ca)

@@ -23,7 +23,8 @@
  * @handlers:	Who connects to handlers
  * @vm:		The VM's name, for them; borrowed
  * @open:	intercepts_open() was called
- * @bundle:	Certificates as PEM, @bundle_len bytes; NULL: there are none
+ * @bundle:	Certificates as PEM, @bundle_len bytes; NULL: there are none, as
+ *		@bundle_why says
  */
 struct intercepts {
 	struct loop *loop;
@@ -34,6 +35,7 @@ struct intercepts {
 	bool open;
 	char *bundle;
 	size_t bundle_len;
+	struct err bundle_why;
 	struct ca *ca;
 	struct trust *trust;
 	struct list all;
@@ -44,7 +46,7 @@ struct intercepts {
  * intercepts_open() - Read the bundle, and have OpenSSL open what it wants to
  * @i:		Zeroed but for @vm
  *
- * The bundle is SSL_CERT_FILE's, or the system's.
+ * The bundle is SSL_CERT_FILE's, if that is set, and else the system's.
  */
 void intercepts_open(struct intercepts *i);
 

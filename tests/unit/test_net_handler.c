@@ -6,10 +6,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
 #include "host/net/handlers.h"
+#include "host/net/intercepts.h"
 #include "tests/lib/check_main.h"
 #include "tests/lib/icpt_kit.h"
 #include "tests/lib/net_kit.h"
@@ -362,9 +364,52 @@ START_TEST(a_keeper_that_does_not_answer_is_given_up)
 }
 END_TEST
 
+/* ---- Whom servers are believed by ---- */
+
+/* Return: what intercepts_prepare() does. */
+static int prepare(const char *rules, struct err *e)
+{
+	struct intercepts i = { .vm = "box" };
+	struct policy *p = net_kit_policy(rules);
+	const char *ca;
+	int r;
+
+	*e = (struct err){ 0 };
+	intercepts_open(&i);
+	r = intercepts_prepare(&i, p, &ca, e);
+	intercepts_done(&i);
+	policy_unref(p);
+	return r;
+}
+
+START_TEST(a_bundle_that_is_named_is_that_one_or_none)
+{
+	static const char direct[] = "{\"intercept\":\"a.org\"}";
+	char path[] = "/tmp/hutch-ca-XXXXXX";
+	int fd = mkstemp(path);
+	struct err e;
+
+	ck_assert_int_eq(setenv("SSL_CERT_FILE", "/nosuch/ca.pem", 1), 0);
+	ck_assert_int_eq(prepare(direct, &e), -ENOENT);
+	ck_assert_str_eq(e.msg, "SSL_CERT_FILE: cannot open '/nosuch/ca.pem': "
+				"No such file or directory");
+	/* A handler needs none. */
+	ck_assert_msg(prepare(HANDLED, &e) == 0, "%s", e.msg);
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(setenv("SSL_CERT_FILE", path, 1), 0);
+	ck_assert_int_eq(ftruncate(fd, INTERCEPTS_BUNDLE_MAX + 1), 0);
+	ck_assert_int_eq(prepare(direct, &e), -EFBIG);
+	ck_assert_msg(strstr(e.msg, "is larger than"), "%s", e.msg);
+	ck_assert_int_eq(unsetenv("SSL_CERT_FILE"), 0);
+	(void)close(fd);
+	(void)unlink(path);
+}
+END_TEST
+
 CHECK_MAIN("net_handler", it_gets_the_request_and_whose_it_is,
 	   the_guest_cannot_say_who_it_is, what_is_injected_it_gets,
 	   it_gets_nothing_that_is_for_another, what_is_no_answer_is_502,
 	   an_answer_that_lies_ends_the_connection,
 	   it_may_answer_in_pieces_and_switch, the_keeper_is_asked_and_answers,
-	   a_keeper_that_does_not_answer_is_given_up)
+	   a_keeper_that_does_not_answer_is_given_up,
+	   a_bundle_that_is_named_is_that_one_or_none)

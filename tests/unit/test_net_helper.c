@@ -388,6 +388,24 @@ START_TEST(handler_where_the_vm_may_write_is_refused)
 }
 END_TEST
 
+/* Here is where the test is run, and there where the keeper is. */
+START_TEST(bundle_of_certificates_is_named_from_here)
+{
+	char sentence[4300], here[4200];
+	struct host_env v;
+
+	host_env_init(&v);
+	ck_assert_ptr_nonnull(getcwd(here, sizeof(here)));
+	(void)snprintf(sentence, sizeof(sentence),
+		       "SSL_CERT_FILE: cannot open '%s/no/such.pem'", here);
+	ck_assert_int_eq(setenv("SSL_CERT_FILE", "no/such.pem", 1), 0);
+	expect_refused(&v, "policy", "{\"rules\":[{\"intercept\":\"a.test\"}]}",
+		       -EIO, sentence);
+	ck_assert_int_eq(unsetenv("SSL_CERT_FILE"), 0);
+	host_env_done(&v);
+}
+END_TEST
+
 /* ---- While it has not begun ---- */
 
 /**
@@ -505,5 +523,6 @@ CHECK_MAIN("net_helper", network_is_on_record_and_its_program_ends_with_the_vm,
 	   hutch_net_that_dies_is_no_network, hutch_net_tells_of_denials_alone,
 	   bad_networks_leave_nothing_behind,
 	   handler_where_the_vm_may_write_is_refused,
+	   bundle_of_certificates_is_named_from_here,
 	   others_are_served_while_the_network_has_not_begun,
 	   hutch_net_that_never_answers_ends_the_start)
