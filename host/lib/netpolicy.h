@@ -31,7 +31,7 @@
  * @ret:	Holds secrets: to be freed by netpolicy_free()
  *
  * Return: its length; -EINVAL: no JSON, a credential as it is, or a variable that
- *         is not there; -E2BIG; -ENOMEM. No credential is in the sentence
+ *         is not there or empty; -E2BIG; -ENOMEM. No credential is in the sentence
  */
 MUST_CHECK int netpolicy_message(const char *policy, unsigned int mtu,
 				 char **ret, struct err *e);

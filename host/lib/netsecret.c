@@ -54,11 +54,12 @@ static int append_variable(struct text *t, const char *name, size_t len,
 
 	if (!key)
 		return err_set(e, -ENOMEM, "no memory");
-	if (!value)
+	if (!value || !*value)
 		return err_set(e, -EINVAL,
 			       "network: the policy wants variable '%s', which "
-			       "is not set",
-			       log_escape(q, sizeof(q), key, len));
+			       "is %s",
+			       log_escape(q, sizeof(q), key, len),
+			       value ? "empty" : "not set");
 	return append(t, value, strlen(value));
 }
 

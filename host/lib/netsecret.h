@@ -14,7 +14,7 @@
  * @policy:	As it was written; "${env:NAME}" elsewhere is left, and refused by
  *		whoever reads the rule
  *
- * Return: 0; -EINVAL: a variable that is not there, or a header that carries a
+ * Return: 0; -EINVAL: a variable that is not there or empty, or a header that carries a
  *         credential by its name and has no reference; -E2BIG; -ENOMEM. Some may
  *         be in @policy then: netsecret_wipe()
  */

@@ -22,7 +22,7 @@ START_TEST(secrets_come_from_the_environment)
 	struct err e = { 0 };
 
 	ck_assert_int_eq(setenv("HUTCH_TEST_A", "s\"1", 1), 0);
-	ck_assert_int_eq(setenv("HUTCH_TEST_B", "", 1), 0);
+	ck_assert_int_eq(setenv("HUTCH_TEST_B", "2", 1), 0);
 	ck_assert_msg(
 		netpolicy_message("{\"rules\":[{\"allow\":\"${env:NO}\","
 				  "\"inject\":[{\"set\":{\"X\":"
@@ -38,7 +38,7 @@ START_TEST(secrets_come_from_the_environment)
 				  " ${env:\"}}]}]}",
 				  1500, &m, &e),
 		0);
-	ck_assert_msg(strstr(m, "\"X\":\"a s\\\"1 ${env:\""), "%s", m);
+	ck_assert_msg(strstr(m, "\"X\":\"a s\\\"12 ${env:\""), "%s", m);
 	/* Elsewhere it is no reference. */
 	ck_assert_msg(strstr(m, "\"allow\":\"${env:NO}\""), "%s", m);
 	ck_assert_msg(strstr(m, "\"mtu\":1500"), "%s", m);
@@ -68,6 +68,14 @@ START_TEST(what_cannot_be_sent_is_refused)
 				  0, &m, &e),
 		-EINVAL);
 	ck_assert_msg(strstr(e.msg, "'HUTCH_NO', which is not set"), "%s",
+		      e.msg);
+	ck_assert_int_eq(setenv("HUTCH_TEST_A", "", 1), 0);
+	ck_assert_int_eq(
+		netpolicy_message("{\"rules\":[{\"inject\":{\"set\":"
+				  "{\"a\":\"Bearer ${env:HUTCH_TEST_A}\"}}}]}",
+				  0, &m, &e),
+		-EINVAL);
+	ck_assert_msg(strstr(e.msg, "'HUTCH_TEST_A', which is empty"), "%s",
 		      e.msg);
 	memset(big, ' ', sizeof(big) - 1);
 	big[0] = '[';
