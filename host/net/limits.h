@@ -84,10 +84,9 @@
 #define TCP_TURN_BYTES     (256u << 10) /* of one flow before the next has one */
 
 /* Interceptions. Of one too many the one goes that rests the longest. */
-#define INTERCEPT_BEGIN_NS  (30ull * 1000000000)   /* TLS on both sides */
-#define INTERCEPT_REST_NS   (300ull * 1000000000)  /* between two requests */
-#define INTERCEPT_IDLE_NS   (3600ull * 1000000000) /* in one, or a WebSocket */
-#define INTERCEPT_SILENT_NS (300ull * 1000000000)  /* of a handler, its turn */
+#define INTERCEPT_BEGIN_NS (30ull * 1000000000)   /* TLS on both sides */
+#define INTERCEPT_REST_NS  (300ull * 1000000000)  /* between two requests */
+#define INTERCEPT_IDLE_NS  (3600ull * 1000000000) /* in one, or a WebSocket */
 
 /* DNS: questions under way, of all that the guest asks. */
 #define NET_DNS_PORT      53u

@@ -27,7 +27,6 @@ struct end {
  * @moved_ns:	When a byte last came or went
  * @late:	It was told that it is
  * @asked:	@want_up was called
- * @silence:	Set while a handler is awaited
  */
 struct carrier {
 	struct loop *loop;
@@ -42,10 +41,8 @@ struct carrier {
 	bool late;
 	struct loop_timer idle;
 	struct loop_timer linger;
-	struct loop_timer silence;
 	struct loop_defer over;
 	bool asked;
-	uint64_t silent_ns;
 	void (*want_up)(void *arg, struct carrier *c);
 	void (*ended)(void *arg, struct carrier *c, const char *why);
 	void *arg;
@@ -70,7 +67,6 @@ static void free_all(struct carrier *c)
 {
 	loop_timer_cancel(&c->idle);
 	loop_timer_cancel(&c->linger);
-	loop_timer_cancel(&c->silence);
 	loop_defer_cancel(c->loop, &c->over);
 	close_end(&c->guest);
 	close_end(&c->up);
@@ -202,33 +198,12 @@ static bool round_of_all(struct carrier *c)
 
 /* ---- A handler ---- */
 
-static void turn(struct carrier *c);
-
-static void silent(struct loop_timer *t)
-{
-	struct carrier *c = container_of(t, struct carrier, silence);
-	uint64_t for_ns = loop_now_ns() - c->moved_ns;
-
-	if (!icpt_waits(c->s))
-		return;
-	if (for_ns < c->silent_ns) {
-		loop_timer_set(c->loop, &c->silence, c->silent_ns - for_ns,
-			       silent);
-		return;
-	}
-	icpt_no_up(c->s, 504, "the handler fell silent");
-	turn(c);
-}
-
 static void see_to_handler(struct carrier *c)
 {
 	if (icpt_wants_up(c->s) && !c->asked) {
 		c->asked = true;
 		c->want_up(c->arg, c);
 	}
-	if (c->up.fd >= 0 && c->silent_ns && icpt_waits(c->s) &&
-	    !loop_timer_is_set(&c->silence))
-		loop_timer_set(c->loop, &c->silence, c->silent_ns, silent);
 }
 
 /*
@@ -275,6 +250,16 @@ static uint64_t patience(const struct carrier *c)
 	return gone < may ? may - gone : 0;
 }
 
+/* Of a handler whose turn it is the guest is told. */
+static void give_up(struct carrier *c)
+{
+	if (c->asked && c->up.fd >= 0 && icpt_waits(c->s))
+		icpt_no_up(c->s, 504, "the handler fell silent");
+	else
+		icpt_late(c->s);
+	turn(c);
+}
+
 /*
  * Never put off by what moves, but set anew when it fires, and for no longer than
  * a rest: what it waits for may change meanwhile.
@@ -291,8 +276,7 @@ static void on_idle(struct loop_timer *t)
 	}
 	if (left == 0) {
 		c->late = icpt_state(c->s) != ICPT_BEGINS;
-		icpt_late(c->s);
-		turn(c);
+		give_up(c);
 		left = CARRIER_LINGER_NS;
 	}
 	loop_timer_set(c->loop, t, MIN(left, c->rest_ns), on_idle);
@@ -341,7 +325,6 @@ int carrier_start(const struct carrier_opts *o, struct carrier **ret,
 	c->ended = o->ended;
 	c->arg = o->arg;
 	c->want_up = o->want_up;
-	c->silent_ns = o->silent_ns;
 	c->guest.fd = c->up.fd = -1;
 	r = icpt_new(&o->icpt, &c->s, e);
 	if (r < 0) {

@@ -23,11 +23,9 @@ struct carrier;
  *		nonblocking. -1: there is none, the rule has a handler
  * @begin_ns:	How long TLS may take, of both sides
  * @rest_ns:	How long it may wait for a request
- * @idle_ns:	How long for anything else
+ * @idle_ns:	How long for anything else, a handler's answer too
  * @want_up:	Of a handler: connect to it, then call carrier_up() or
  *		carrier_no_up(), but not from within; called once at most
- * @silent_ns:	Of a handler: how long it may neither say nor take a byte while
- *		an answer is awaited; 0: for ever
  * @ended:	It is over, both are closed, and the carrier is about to be freed;
  *		@why as icpt_why(). Not called after carrier_stop(). May be NULL
  */
@@ -40,7 +38,6 @@ struct carrier_opts {
 	uint64_t rest_ns;
 	uint64_t idle_ns;
 	void (*want_up)(void *arg, struct carrier *c);
-	uint64_t silent_ns;
 	void (*ended)(void *arg, struct carrier *c, const char *why);
 	void *arg;
 };
