@@ -49,7 +49,7 @@ struct set_opts {
 
 static const struct opt set_opts[] = {
 	{ "net", 0, OPT_STR, offsetof(struct set_opts, net), "NET",
-	  "internet, or a file with a policy" },
+	  "none, internet, or a file with a policy" },
 	{ "allow", 0, OPT_NAMED, offsetof(struct set_opts, rules),
 	  "HOST[:PORT]", "let the VM connect there" },
 	{ "deny", 0, OPT_NAMED, offsetof(struct set_opts, rules), "HOST[:PORT]",
@@ -64,21 +64,31 @@ static const struct opt set_opts[] = {
 	OPT_END,
 };
 
+/* What a word alone stands for; NULL: there is none, or it stands for no policy. */
+static const char *policy_of(const struct netopt *p)
+{
+	if (p->policy || !p->net)
+		return p->policy;
+	if (strcmp(p->net, "none") == 0)
+		return "{\"rules\":[]}";
+	if (strcmp(p->net, "internet") == 0)
+		return "{\"rules\":[{\"allow\":\"internet\"}]}";
+	return NULL;
+}
+
 static int set(struct cli *c, const char *name, const struct set_opts *o,
 	       const struct netopt *p)
 {
 	struct hutch_err e = { 0 };
-	const char *policy = p->policy;
+	const char *policy = policy_of(p);
 	int r;
 
-	if (!policy && p->net && !strcmp(p->net, "internet"))
-		policy = "{\"rules\":[{\"allow\":\"internet\"}]}";
 	if (p->net && strchr(p->net, ','))
 		return cli_usage(c, "net set: what stands behind the network's "
 				    "name cannot change while it runs");
 	if (!policy)
-		return cli_usage(c, "net set wants --net internet, --net FILE, "
-				    "--allow, --deny, --inject or "
+		return cli_usage(c, "net set wants --net none, --net internet, "
+				    "--net FILE, --allow, --deny, --inject or "
 				    "--handler");
 	r = cli_open(c);
 	if (r != 0)

@@ -602,6 +602,28 @@ START_TEST(ids_of_a_guest_do_a_terminal_no_harm)
 }
 END_TEST
 
+START_TEST(net_set_takes_words_for_policies)
+{
+	fake_vm_set(&nothing);
+	ck_assert_int_eq(
+		fake_vm_cli("net", "set", "--net", "none", "web", NULL), 0);
+	ck_assert_str_eq(fake_vm_calls(), "net-set web {\"rules\":[]} 0\n");
+	ck_assert_int_eq(fake_vm_cli("net", "set", "--net", "internet", "--cut",
+				     "web", NULL),
+			 0);
+	ck_assert_str_eq(
+		fake_vm_calls(),
+		"net-set web {\"rules\":[{\"allow\":\"internet\"}]} 0x1\n");
+	REFUSED("net set: what stands behind the network's name cannot change "
+		"while it runs",
+		"net", "set", "--net", "none,mtu=1500", "web");
+	ck_assert_int_eq(
+		fake_vm_cli("net", "set", "--net", "passt", "web", NULL), 125);
+	ck_assert_int_eq(fake_vm_cli("net", "set", "web", NULL), 125);
+	ck_assert_str_eq(fake_vm_calls(), "");
+}
+END_TEST
+
 CHECK_MAIN("cli_verbs", kill_of_a_name_is_the_vm, kill_of_a_process_is_its_tree,
 	   run_takes_an_image_or_a_command, run_pulls_an_image_that_is_not_here,
 	   what_is_for_images_needs_one,
@@ -618,4 +640,5 @@ CHECK_MAIN("cli_verbs", kill_of_a_name_is_the_vm, kill_of_a_process_is_its_tree,
 	   h_is_no_help_where_it_is_the_hostname,
 	   exec_with_a_cleared_environment_says_so,
 	   detached_exec_takes_no_input_that_is_there, ps_lists_how_each_is,
-	   ids_of_a_guest_do_a_terminal_no_harm)
+	   ids_of_a_guest_do_a_terminal_no_harm,
+	   net_set_takes_words_for_policies)
