@@ -148,7 +148,7 @@ int boot_write_file(const char *path, int flags, const char *text)
 
 static void set_names(struct boot *b)
 {
-	const char *name = *b->msg.hostname ? b->msg.hostname : BOOT_HOSTNAME;
+	const char *name = boot_hostname(&b->msg);
 	char text[WIRE_HOSTNAME_MAX + 2];
 	int r;
 

@@ -36,6 +36,12 @@ struct boot {
 	int disk;
 };
 
+/** boot_hostname() - Of the VM, as the boot message has it */
+static inline const char *boot_hostname(const struct msg_boot *m)
+{
+	return *m->hostname ? m->hostname : BOOT_HOSTNAME;
+}
+
 /**
  * boot_run() - Do all of it
  *

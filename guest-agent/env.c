@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "guest-agent/boot.h"
 #include "guest-agent/env.h"
 
 /* A string and its place in the order of sources: qsort() is not stable. */
@@ -40,6 +41,15 @@ static void push(struct entry *v, size_t *n, const char *s)
 	(*n)++;
 }
 
+/* As the VM was started: who renames it later is not asked. */
+static void push_hostname(struct env *env, struct entry *v, size_t *n,
+			  const struct msg_boot *boot)
+{
+	(void)snprintf(env->own[3], sizeof(env->own[3]), "HOSTNAME=%s",
+		       boot_hostname(boot));
+	push(v, n, env->own[3]);
+}
+
 /* Who the user is, beyond the home that each process has. */
 static void push_name(struct env *env, struct entry *v, size_t *n,
 		      const struct user *user)
@@ -69,6 +79,7 @@ static size_t gather(struct env *env, struct entry *v,
 		push(v, &n, tty ? "TERM=xterm" : "TERM=dumb");
 	if (!clear) {
 		push_name(env, v, &n, user);
+		push_hostname(env, v, &n, boot);
 		for (uint32_t i = 0; i < boot->envc; i++)
 			push(v, &n, boot->env[i]);
 	}
@@ -80,7 +91,7 @@ static size_t gather(struct env *env, struct entry *v,
 int env_build(struct env *ret, const struct msg_boot *boot,
 	      const struct msg_exec *req, const struct user *user)
 {
-	size_t max = 5 + (size_t)boot->envc + req->envc, n;
+	size_t max = 6 + (size_t)boot->envc + req->envc, n;
 	auto_free struct entry *v = calloc(max, sizeof(*v));
 
 	memset(ret, 0, sizeof(*ret));

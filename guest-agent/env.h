@@ -22,8 +22,8 @@ struct env {
 /**
  * env_build() - From the least to the most specific source
  *
- * PATH, HOME, USER, LOGNAME and for a terminal TERM; the sandbox's; the
- * request's.  With WIRE_EXEC_ENV_CLEAR only PATH and the request's.  Of two
+ * PATH, HOME, USER, LOGNAME, HOSTNAME and for a terminal TERM; the sandbox's;
+ * the request's.  With WIRE_EXEC_ENV_CLEAR only PATH and the request's.  Of two
  * with one key the later wins.
  *
  * Return: 0 or -ENOMEM

@@ -58,6 +58,7 @@ test_env_and_workdir() {
 		echo "$A|$EMPTY|$FROM_HOST|$FROM_FILE|$BOTH|$PWD|$(hostname)"
 		env'
 	is '1 2||taken over|1|word|/usr|box7' "$(head -n 1 "$out")" "environment"
+	like '^HOSTNAME=box7$' "$(cat "$out")" "its name"
 	! grep -q HUTCH_ "$out" || fail "host variables: $(cat "$out")"
 	like '^PATH=/' "$(cat "$out")" "a PATH"
 }

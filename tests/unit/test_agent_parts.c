@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "guest-agent/boot.h"
 #include "guest-agent/root.h"
 #include "guest-agent/env.h"
 #include "guest-agent/oom.h"
@@ -197,20 +198,50 @@ END_TEST
 START_TEST(env_of_a_user_without_a_name_has_none)
 {
 	const char *no_env[] = { NULL };
-	struct msg_boot boot = { .env = no_env };
+	struct msg_boot boot = { .env = no_env, .hostname = "" };
 	struct msg_exec req = { .env = no_env, .flags = WIRE_EXEC_PTY };
 	struct user u = { .home = "/" };
 	struct env env;
 
 	ck_assert_int_eq(env_build(&env, &boot, &req, &u), 0);
-	ck_assert_uint_eq(env.n, 3);
+	ck_assert_uint_eq(env.n, 4);
 	ck_assert_str_eq(env_get(&env, "HOME"), "/");
+	ck_assert_str_eq(env_get(&env, "HOSTNAME"), BOOT_HOSTNAME);
 	ck_assert_str_eq(env_get(&env, "TERM"), "xterm");
 	ck_assert_ptr_null(env_get(&env, "USER"));
 	/* Neither a prefix nor an extension of a key is the key. */
 	ck_assert_ptr_null(env_get(&env, "PAT"));
 	ck_assert_ptr_null(env_get(&env, "PATHS"));
 	ck_assert_ptr_null(env.v[env.n]);
+	env_done(&env);
+}
+END_TEST
+
+/* As docker run -h and -e have it. */
+START_TEST(env_has_the_hostname_unless_it_says_another)
+{
+	const char *no_env[] = { NULL };
+	const char *own[] = { "HOSTNAME=other", NULL };
+	struct msg_boot boot = { .env = no_env };
+	struct msg_exec req = { .env = no_env };
+	struct user u = { .home = "/" };
+	char name[WIRE_HOSTNAME_MAX + 1];
+	struct env env;
+
+	memset(name, 'n', WIRE_HOSTNAME_MAX);
+	name[WIRE_HOSTNAME_MAX] = '\0';
+	boot.hostname = name;
+	ck_assert_int_eq(env_build(&env, &boot, &req, &u), 0);
+	ck_assert_str_eq(env_get(&env, "HOSTNAME"), name);
+	env_done(&env);
+	boot.env = own;
+	boot.envc = 1;
+	ck_assert_int_eq(env_build(&env, &boot, &req, &u), 0);
+	ck_assert_str_eq(env_get(&env, "HOSTNAME"), "other");
+	env_done(&env);
+	req.flags = WIRE_EXEC_ENV_CLEAR;
+	ck_assert_int_eq(env_build(&env, &boot, &req, &u), 0);
+	ck_assert_ptr_null(env_get(&env, "HOSTNAME"));
 	env_done(&env);
 }
 END_TEST
@@ -416,6 +447,7 @@ CHECK_MAIN("agent_parts", user_of_each_form_is_found,
 	   user_files_missing_or_strange_are_as_good_as_empty,
 	   user_in_more_groups_than_fit_has_those_that_fit,
 	   env_of_a_user_without_a_name_has_none,
+	   env_has_the_hostname_unless_it_says_another,
 	   oom_record_names_the_pid_and_only_that, links_are_made_as_listed,
 	   links_of_a_broken_list_are_refused,
 	   cgroup_tells_lingering_from_exited,

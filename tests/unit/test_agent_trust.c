@@ -253,14 +253,14 @@ static const char *in_env(struct msg_boot *boot, const char *key)
 START_TEST(environment_says_so_and_can_say_otherwise)
 {
 	const char *own[] = { "CURL_CA_BUNDLE=/mine", NULL };
-	struct msg_boot boot = { .env = own, .envc = 1 };
+	struct msg_boot boot = { .env = own, .envc = 1, .hostname = "" };
 
 	ck_assert_int_eq(trust_variables(&boot, true), 0);
 	ck_assert_str_eq(in_env(&boot, "SSL_CERT_FILE"), TRUST_BUNDLE);
 	ck_assert_str_eq(in_env(&boot, "NODE_EXTRA_CA_CERTS"), TRUST_CA);
 	ck_assert_str_eq(in_env(&boot, "CURL_CA_BUNDLE"), "/mine");
 	free(boot.env);
-	boot = (struct msg_boot){ .env = own, .envc = 1 };
+	boot = (struct msg_boot){ .env = own, .envc = 1, .hostname = "" };
 	ck_assert_int_eq(trust_variables(&boot, false), 0);
 	ck_assert_str_eq(in_env(&boot, "NODE_EXTRA_CA_CERTS"), TRUST_CA);
 	ck_assert_str_eq(in_env(&boot, "SSL_CERT_FILE"), "none");
