@@ -125,14 +125,16 @@ static int make_file(struct fs_req *r, const struct fs_at *dir,
 		e = fs_path_of(s, dir->ino, 0, name, &path);
 	if (e < 0)
 		return e;
+	fs_owner_making(s);
 	m->fd = fs_open_path(s, &path, m->flags | how, mode);
 	fs_path_done(&path);
-	if (m->fd < 0)
-		return m->fd;
-	m->there = name;
-	e = fs_acl_born(m->fd, &heir);
+	e = m->fd < 0 ? m->fd : fs_acl_born(m->fd, &heir);
 	if (e == 0)
 		e = fs_owner_born(s, m->fd, &st, &birth);
+	fs_owner_made(s);
+	if (m->fd < 0)
+		return e;
+	m->there = name;
 	if (e == 0)
 		e = tell(s, dir->ino, name, m);
 	if (e < 0 && name)

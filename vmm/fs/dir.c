@@ -190,7 +190,7 @@ static uint32_t mapped_type(const struct reader *rd, const struct fs_dirent *de)
 	if (rd->dir_fd < 0)
 		return DT_UNKNOWN;
 	fd = fs_open_in(rd->r->s, rd->dir_fd, de->name, O_RDONLY);
-	return fd < 0 ? DT_UNKNOWN : IFTODT(fs_owner_type(fd));
+	return fd < 0 ? DT_UNKNOWN : IFTODT(fs_owner_type(rd->r->s, fd));
 }
 
 /* Return: 1; 0 if it does not fit; -errno, when there can be no more */

@@ -95,32 +95,33 @@ static int make_mapped(struct fs_req *r, const struct making *m,
 		       const char *name, const struct fs_birth *b,
 		       const char *text)
 {
-	auto_fd int fd = open_made(r, m, name, O_RDWR | O_CREAT | O_EXCL);
+	auto_fd int fd = -1;
 	struct fs_ident ident;
-	int e = fd < 0 ? fd : 0;
+	int e;
 
+	fs_owner_making(r->s);
+	fd = open_made(r, m, name, O_RDWR | O_CREAT | O_EXCL);
+	e = fd < 0 ? fd : 0;
 	if (e == 0 && text)
 		e = io_write_full(fd, text, strlen(text));
 	if (e == 0)
 		e = fs_acl_born(fd, &m->heir);
 	if (e == 0)
 		e = fs_owner_born(r->s, fd, &m->st, b);
+	fs_owner_made(r->s);
 	if (e < 0 && fd >= 0 && fs_ident_get(r->s, fd, "", &ident) == 0)
 		(void)fs_entry_unmake(r->s, m->fd, name, &ident);
 	return e;
 }
 
-static int mkdir_in(struct fs_req *r, const struct making *m, const char *name,
-		    const struct fs_birth *b)
+static int mkdir_mapped(struct fs_req *r, const struct making *m,
+			const char *name, const struct fs_birth *b)
 {
 	auto_fd int fd = -1;
-	bool mapped = fs_is_mapped(r->s);
 	int e;
 
-	if (mkdirat(m->fd, name, mapped ? 0700 : b->mode & 07777) < 0)
+	if (mkdirat(m->fd, name, 0700) < 0)
 		return -errno;
-	if (!mapped)
-		return 0;
 	fd = open_made(r, m, name, O_RDONLY | O_DIRECTORY);
 	e = fd < 0 ? fd : fs_acl_born(fd, &m->heir);
 	if (e == 0)
@@ -128,6 +129,19 @@ static int mkdir_in(struct fs_req *r, const struct making *m, const char *name,
 	/* By its name alone: one that has anything in it stays. */
 	if (e < 0)
 		(void)unlinkat(m->fd, name, AT_REMOVEDIR);
+	return e;
+}
+
+static int mkdir_in(struct fs_req *r, const struct making *m, const char *name,
+		    const struct fs_birth *b)
+{
+	int e;
+
+	if (!fs_is_mapped(r->s))
+		return mkdirat(m->fd, name, b->mode & 07777) < 0 ? -errno : 0;
+	fs_owner_making(r->s);
+	e = mkdir_mapped(r, m, name, b);
+	fs_owner_made(r->s);
 	return e;
 }
 

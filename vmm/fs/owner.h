@@ -31,6 +31,22 @@ struct fs_birth {
 };
 
 /**
+ * fs_owner_making() - An object of a mapped tree gets its name, then its attribute
+ *
+ * Until fs_owner_made() whoever finds it without one waits, since it would be a
+ * file of another type and owner.  In between the calling thread asks for no
+ * attribute and holds no lock but those of a quota.
+ */
+void fs_owner_making(const struct fs_server *s);
+void fs_owner_made(const struct fs_server *s);
+
+/**
+ * fs_owner_init() - What these need. Return: 0 or -ENOMEM
+ */
+MUST_CHECK int fs_owner_init(struct fs_server *s);
+void fs_owner_done(struct fs_server *s);
+
+/**
  * fs_owner_see() - Make of the host's attributes what the guest sees
  * @fd:		Of the object; in a mapped tree one to read from, if the host
  *		has a file or a folder there
@@ -45,7 +61,7 @@ MUST_CHECK int fs_owner_see(const struct fs_server *s, int fd,
  *
  * Return: S_IFMT bits; 0 if that cannot be told, or its attribute cannot be
  */
-uint32_t fs_owner_type(int fd);
+uint32_t fs_owner_type(const struct fs_server *s, int fd);
 
 /**
  * fs_owner_born() - Give a new object in a mapped tree its attribute

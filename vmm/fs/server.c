@@ -6,6 +6,7 @@
 
 #include "vmm/fs/dax.h"
 #include "vmm/fs/ops.h"
+#include "vmm/fs/owner.h"
 #include "vmm/fs/probe.h"
 #include "vmm/fs/walk.h"
 
@@ -289,6 +290,8 @@ int fs_server_new(const struct fs_opts *o, struct fs_server **ret,
 	s->self_fd = open("/proc/self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	r = make_tables(s);
 	if (r == 0)
+		r = fs_owner_init(s);
+	if (r == 0)
 		r = make_root(s);
 	if (r < 0) {
 		(void)err_set(e, r, "share: %s", strerror(-r));
@@ -339,6 +342,7 @@ void fs_server_free(struct fs_server *s)
 	base_closep(&s->file_fd);
 	base_closep(&s->self_fd);
 	fs_quota_done(s);
+	fs_owner_done(s);
 	(void)pthread_mutex_destroy(&s->lock);
 	free(s);
 }

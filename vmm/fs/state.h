@@ -37,6 +37,7 @@ struct fs_inode;
  * @ready:	INIT was answered, and no DESTROY since
  * @setxattr_ext: INIT agreed on the longer SETXATTR
  * @acl:	INIT agreed that the guest obeys POSIX ACLs
+ * @making:	Of a mapped tree: see fs_owner_making()
  * @quota:	What there may be; has locks of its own
  * @lock:	For all that follows; never held during a system call, but for
  *		closing what was evicted
@@ -74,6 +75,7 @@ struct fs_server {
 	atomic_bool ready;
 	atomic_bool setxattr_ext;
 	atomic_bool acl;
+	pthread_rwlock_t *making;
 	struct fs_quota quota;
 
 	pthread_mutex_t lock;
