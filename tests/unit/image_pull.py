@@ -3,15 +3,19 @@
 """hutch image pull against a registry that is honest, and one that is not: it
 cuts, stalls, lies about lengths and digests, and sends us elsewhere.
 
-Usage: image_pull.py HUTCH [NAME...]: speaks TAP. With Debian's docker-registry
-and skopeo it pulls from a real registry as well."""
+Usage: image_pull.py HUTCH [NAME...]: speaks TAP. From Debian's docker-registry,
+which skopeo fills, it pulls as well, by a good wire and by a bad one."""
 import base64
+import contextlib
 import http.server
 import json
 import os
+import re
+import select
 import shutil
 import socket
 import ssl
+import struct
 import subprocess
 import sys
 import tempfile
@@ -299,8 +303,9 @@ def with_a_name_alone(b):
 
 # ---- A broken one ----
 
-def cut(times, at):
-    """Cuts the large layer off behind `at` more bytes, so many times."""
+def cut(times, at, stall=False):
+    """Cuts the large layer off behind `at` more bytes, so many times; or sends
+    no more of it, until whoever waits for it has gone."""
     left = [times]
 
     def fault(h, kind, body):
@@ -313,16 +318,19 @@ def cut(times, at):
             start, len(body) - 1, len(body))} if rng else {}
         Registry.send(h, 206 if rng else 200, body[start:start + at], extra,
                       length=len(body) - start)
+        if stall:
+            h.rfile.read(1)
         return True
     return fault
 
 
 @test
-def what_is_cut_is_gone_on_with(b):
+def what_is_cut_or_stalls_is_gone_on_with(b):
     reg, img = b.registry(), image()
     reg.put(img)
-    reg.fault = cut(6, 40000)
-    assert b.pull(reg)[1] == ["big", "f", "g"]
+    cuts, stalls = cut(4, 40000), cut(2, 40000, stall=True)
+    reg.fault = lambda *a: cuts(*a) or stalls(*a)
+    assert b.pull(reg, "a/b:1", "--max-idle", "1s")[1] == ["big", "f", "g"]
     starts = [s[2] for s in reg.seen if t.digest(img.layers[0]) in s[0]]
     assert starts == [""] + ["bytes=%d-" % (i * 40000)
                              for i in range(1, 7)], starts
@@ -484,6 +492,19 @@ def one_that_stalls_is_given_up(b):
     reg.fault = fault
     b.refused(reg, "in time", "--max-idle", "1s")
     done.set()
+
+
+@test
+def so_is_a_layer_that_stalls_but_what_came_is_kept(b):
+    reg, img = b.registry(), image()
+    reg.put(img)
+    first, more = cut(1, 50000, stall=True), cut(LONG_S, 0, stall=True)
+    reg.fault = lambda *a: first(*a) or more(*a)
+    b.refused(reg, "in time", "--max-idle", "1s", part=1)
+    reg.fault, reg.seen = None, []
+    b.pull(reg)
+    starts = [s[2] for s in reg.seen if t.digest(img.layers[0]) in s[0]]
+    assert starts == ["bytes=50000-"], starts
 
 
 @test
@@ -705,13 +726,14 @@ def only_this_machine_without_tls(b):
 
 # ---- By TLS ----
 
-class Tunnel(threading.Thread):
-    """A proxy by which every name leads to one port of this machine."""
+class Wire(threading.Thread):
+    """Each connection leads to one port of this machine."""
 
     def __init__(self, port):
         super().__init__(daemon=True)
-        self.to, self.asked, self.more = port, [], b""
+        self.to = port
         self.sock = socket.create_server(("127.0.0.1", 0))
+        self.port = self.sock.getsockname()[1]
         self.start()
 
     def run(self):
@@ -724,6 +746,40 @@ class Tunnel(threading.Thread):
                              daemon=True).start()
 
     def serve(self, c):
+        """Until either end has gone."""
+        seen = 0
+        s = socket.create_connection(("127.0.0.1", self.to))
+        with c, s:
+            try:
+                while True:
+                    a = select.select([c, s], [], [])[0][0]
+                    data = a.recv(65536)
+                    if not data:
+                        return
+                    if a is c:
+                        s.sendall(self.there(data))
+                    else:
+                        c.sendall(self.back(c, seen, data))
+                        seen += len(data)
+            except OSError:
+                pass
+
+    def there(self, data):
+        return data
+
+    def back(self, c, seen, data):
+        """What to send instead of data, which comes behind `seen` bytes."""
+        return data
+
+
+class Tunnel(Wire):
+    """A proxy by which every name leads to one port."""
+
+    def __init__(self, port):
+        self.asked, self.more = [], b""
+        super().__init__(port)
+
+    def serve(self, c):
         head = b""
         while b"\r\n\r\n" not in head:
             got = c.recv(1)
@@ -731,18 +787,37 @@ class Tunnel(threading.Thread):
                 return
             head += got
         self.asked.append(head.split()[1].decode())
-        s = socket.create_connection(("127.0.0.1", self.to))
         c.sendall(b"HTTP/1.1 200 OK\r\n" + self.more + b"\r\n")
+        super().serve(c)
 
-        def copy(a, b):
-            try:
-                while data := a.recv(65536):
-                    b.sendall(data)
-                b.shutdown(socket.SHUT_WR)
-            except OSError:
-                pass
-        threading.Thread(target=copy, args=(s, c), daemon=True).start()
-        copy(c, s)
+
+class BadWire(Wire):
+    """Knows nothing of HTTP: what is next in self.todo, (how, at), happens to
+    the first connection that brings more than `at` bytes."""
+
+    def __init__(self, port):
+        self.todo, self.asked = [], b""
+        super().__init__(port)
+
+    def there(self, data):
+        self.asked += data
+        return data
+
+    def back(self, c, seen, data):
+        if not self.todo or seen + len(data) <= self.todo[0][1]:
+            return data
+        how, at = self.todo.pop(0)
+        at = max(at - seen, 0)
+        if how == "lie":
+            return data[:at] + bytes([data[at] ^ 1]) + data[at + 1:]
+        c.sendall(data[:at])
+        if how == "stall":
+            # Until whoever waits has gone.
+            c.recv(1)
+        elif how == "reset":
+            c.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER,
+                         struct.pack("ii", 1, 0))
+        raise ConnectionAbortedError(how)
 
 
 @test
@@ -761,7 +836,7 @@ def by_tls(b):
     ctx.load_cert_chain(cert, key)
     reg.server.socket = ctx.wrap_socket(reg.server.socket, server_side=True)
     way = Tunnel(reg.port)
-    b.env["https_proxy"] = "http://127.0.0.1:%d" % way.sock.getsockname()[1]
+    b.env["https_proxy"] = "http://127.0.0.1:%d" % way.port
     b.env["LOGIN"] = USER
 
     def refused(want, ref="reg.example/a/b:1"):
@@ -802,8 +877,9 @@ def by_tls(b):
 
 # ---- A real one ----
 
-@test
-def from_debian_s_registry(b):
+@contextlib.contextmanager
+def debian_s_registry(b, img):
+    """Debian's, with img as x/y:z. Yields its port."""
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
         port = s.getsockname()[1]
@@ -815,7 +891,6 @@ def from_debian_s_registry(b):
     p = subprocess.Popen(["docker-registry", "serve", conf],
                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        img = image()
         layout = img.write_layout(b.top + "/layout")
         for _ in range(600):
             with socket.socket() as s:
@@ -829,13 +904,45 @@ def from_debian_s_registry(b):
                         "--dest-tls-verify=false", "oci:" + layout,
                         "docker://127.0.0.1:%d/x/y:z" % port], check=True,
                        env=dict(os.environ, HOME=b.top))
+        yield port
+    finally:
+        p.terminate()
+        p.wait()
+
+
+@test
+def from_debian_s_registry(b):
+    img = image()
+    with debian_s_registry(b, img) as port:
         ref = "localhost:%d/x/y:z" % port
         b.ok("pull", ref)
         i = json.loads(b.ok("inspect", "--json", ref))[0]
         assert i["id"] == img.id, i
-    finally:
-        p.terminate()
-        p.wait()
+
+
+@test
+def from_debian_s_registry_by_a_bad_wire(b):
+    img = image()
+    with debian_s_registry(b, img) as port:
+        wire = BadWire(port)
+        ref = "localhost:%d/x/y:z" % wire.port
+        wire.todo = [("cut", 100000), ("reset", 50000), ("stall", 50000)]
+        b.ok("pull", "--max-idle", "1s", ref)
+        assert wire.todo == []
+        i = json.loads(b.ok("inspect", "--json", ref))[0]
+        assert i["id"] == img.id, i
+        # It went on each time; of what was reset, all or nothing may come.
+        starts = [int(n) for n in re.findall(rb"Range: bytes=(\d+)-",
+                                             wire.asked)]
+        assert len(starts) == 3 and starts == sorted(starts), starts
+        assert starts[0] > 90000 and starts[2] > starts[0] + 40000, starts
+        b.ok("prune", "-a")
+        wire.todo = [("lie", 100000)]
+        p = b.run("pull", ref)
+        assert p.returncode == 125 and wire.todo == [], p
+        assert b"not what it should be" in p.stderr, p.stderr
+        assert b.left("id", "name", "tmp", "part") == []
+        wire.sock.close()
 
 
 def main():
