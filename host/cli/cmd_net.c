@@ -93,6 +93,8 @@ static int set(struct cli *c, const char *name, const struct set_opts *o,
 	r = cli_open(c);
 	if (r != 0)
 		return r;
+	if (p->warning.code)
+		cli_warn("%s", p->warning.msg);
 	if (hutch_net_set(c->h, name, policy, o->cut ? HUTCH_NET_CUT : 0, &e) <
 	    0)
 		return cli_fail(c, &e);

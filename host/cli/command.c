@@ -285,6 +285,8 @@ struct hutch_start_opts command_start_opts(const struct command_opts *o,
 	so.stop_signal = o->stop_signal;
 	so.image_dax = cmd->image_dax;
 	so.image_window = cmd->image_window;
+	if (cmd->net.warning.code)
+		cli_warn("%s", cmd->net.warning.msg);
 	so.net = cmd->net.net;
 	so.net_policy = cmd->net.policy;
 	if (cmd->old)

@@ -8,11 +8,13 @@
 #include <sys/stat.h>
 
 #include "host/cli/jsonw.h"
+#include "host/cli/netcover.h"
 #include "host/cli/netopt.h"
 #include "host/cli/value.h"
 
 #define HOST_MAX 256
 #define WHAT_MAX 16
+#define WHY_MAX  200
 #define INJECT   "inject"
 #define HANDLER  "handler"
 
@@ -319,6 +321,64 @@ static int make_rules(struct netopt *p, const struct opt_list *rules,
 	return r;
 }
 
+/* ---- Rules that come too late ---- */
+
+/**
+ * struct about - What one is about
+ * @head:	HOST[:PORT], in which the others' strings are
+ */
+struct about {
+	char head[HOST_MAX];
+	struct target t;
+	struct netcover cover;
+};
+
+static int read_about(const char *const *rule, struct about *ret)
+{
+	const bool http = is_intercept(rule[0]);
+	struct hutch_err ignored;
+	int r = http ? read_head(rule, ret->head, &ignored)
+		     : take_part(ret->head, rule[1], strlen(rule[1]));
+
+	r = r < 0 ? r : split("", ret->head, &ret->t, &ignored);
+	if (r == 0)
+		ret->cover =
+			(struct netcover){ ret->t.host, ret->t.port, http };
+	return r;
+}
+
+/* Of one that intercepts nothing would tell: what is allowed works. */
+static void warn_of(struct hutch_err *ret, const struct opt_list *rules,
+		    size_t i)
+{
+	struct about own, first;
+	char what[WHAT_MAX], why[WHY_MAX], q[WHY_MAX / 2];
+
+	if (read_about(rules->v + i, &own) < 0 || is_told(rules, i, own.head))
+		return;
+	for (size_t k = 0; k < i && !ret->code; k += 2) {
+		if (read_about(rules->v + k, &first) < 0 ||
+		    !netcover_takes(&first.cover, &own.cover))
+			continue;
+		(void)snprintf(what, sizeof(what), "--%s", rules->v[i]);
+		(void)snprintf(
+			why, sizeof(why),
+			"has no effect where --%s '%s' decides, which is "
+			"before it: put it first",
+			rules->v[k],
+			hutch_escape(q, sizeof(q), first.head,
+				     strlen(first.head)));
+		(void)value_refuse(ret, what, own.head, why);
+	}
+}
+
+static void warn_of_all(struct hutch_err *ret, const struct opt_list *rules)
+{
+	for (size_t i = 0; i + 1 < rules->n && !ret->code; i += 2)
+		if (is_intercept(rules->v[i]))
+			warn_of(ret, rules, i);
+}
+
 /* ---- A policy in a file ---- */
 
 static int read_file(const char *path, char **ret, struct hutch_err *e)
@@ -422,6 +482,7 @@ int netopt_parse(const char *net, const struct opt_list *rules,
 				    "is denied anyhow: nothing is allowed yet, "
 				    "by --allow or --net internet");
 	r = make_rules(ret, rules, internet, e);
+	warn_of_all(&ret->warning, rules);
 	return r < 0 ? r : set_words(ret, mode + len, e);
 }
 

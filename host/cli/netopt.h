@@ -16,11 +16,13 @@
  * struct netopt - For struct hutch_start_opts; all NULL if nothing was said
  * @net:	Its words
  * @policy:	JSON, or NULL
+ * @warning:	For people, of a rule that has no effect, if it has a code
  */
 struct netopt {
 	const char *net;
 	char *policy;
 	char *words;
+	struct hutch_err warning;
 };
 
 /**

@@ -10,7 +10,7 @@
 #include "host/cli/netopt.h"
 #include "tests/lib/check_main.h"
 
-#define WORDS_MAX 8
+#define WORDS_MAX 16
 
 static struct netopt made;
 
@@ -126,6 +126,54 @@ START_TEST(injections_into_one_host_are_one_rule)
 }
 END_TEST
 
+/* @sentence: of the warning; "": there is none */
+static void expect_warning(const char *net, const char *const *rules,
+			   const char *sentence)
+{
+	struct hutch_err e;
+
+	ck_assert_msg(parse(net, rules, &e) == 0, "%s", e.msg);
+	ck_assert_str_eq(made.warning.msg, sentence);
+	ck_assert_int_eq(made.warning.code != 0, *sentence != '\0');
+	netopt_done(&made);
+}
+
+START_TEST(injection_behind_a_rule_that_decides_is_warned_of)
+{
+	expect_warning(NULL,
+		       RULES("allow", "*.example.org", "inject",
+			     "api.example.org/v1 X=y"),
+		       "--inject: 'api.example.org' has no effect where "
+		       "--allow '*.example.org' decides, which is before it: "
+		       "put it first");
+	expect_warning(NULL,
+		       RULES("inject", "*.a X=y", "handler", "s.a:8080-8090=/h",
+			     "inject", "b:443 X=y", "deny", "B.:80-443",
+			     "handler", "b=/h"),
+		       "--handler: 'b' has no effect where --inject 'b:443' "
+		       "decides, which is before it: put it first");
+	expect_warning(
+		NULL,
+		RULES("deny", "B.:400-443", "allow", "c", "handler", "b=/h"),
+		"--handler: 'b' has no effect where --deny 'B.:400-443' "
+		"decides, which is before it: put it first");
+	expect_warning(NULL, RULES("allow", "internet", "inject", "a X=y"),
+		       "--inject: 'a' has no effect where --allow 'internet' "
+		       "decides, which is before it: put it first");
+	expect_warning(NULL, RULES("allow", "*", "inject", "*.a:8080 X=y"),
+		       "--inject: '*.a:8080' has no effect where --allow '*' "
+		       "decides, which is before it: put it first");
+	/* Other ports, other hosts, the same host again; one behind it. */
+	expect_warning("internet",
+		       RULES("allow", "a:8080", "inject", "a X=y", "allow",
+			     "*.a", "allow", "10.0.0.0/8", "allow", "xb",
+			     "inject", "b:1 X=y", "inject", "a X=z", "allow",
+			     "b"),
+		       "");
+	expect_warning(NULL, RULES("allow", "*.a", "inject", "* X=y"), "");
+}
+END_TEST
+
 START_TEST(a_handler_is_of_its_host_s_rule)
 {
 	expect(NULL, RULES("handler", "api.internal=/run/a=b.sock"), "policy",
@@ -208,5 +256,6 @@ END_TEST
 CHECK_MAIN("cli_net", what_has_no_rules_passes_as_it_is,
 	   rules_stay_in_their_order, colons_of_an_address_are_its_own,
 	   injections_into_one_host_are_one_rule,
+	   injection_behind_a_rule_that_decides_is_warned_of,
 	   a_handler_is_of_its_host_s_rule, what_cannot_be_meant_is_refused,
 	   policy_comes_from_a_file)

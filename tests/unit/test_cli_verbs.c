@@ -624,6 +624,28 @@ START_TEST(net_set_takes_words_for_policies)
 }
 END_TEST
 
+START_TEST(rule_without_effect_is_warned_of)
+{
+	static const char said[] =
+		"hutch: --inject: 'b.a' has no effect where --allow '*.a' "
+		"decides, which is before it: put it first\n";
+
+	fake_vm_set(&nothing);
+	ck_assert_int_eq(fake_vm_cli("net", "set", "--allow", "*.a", "--inject",
+				     "b.a X=y", "web", NULL),
+			 0);
+	ck_assert_str_eq(fake_vm_err(), said);
+	ck_assert_int_eq(fake_vm_cli("start", "--allow", "*.a", "--inject",
+				     "b.a X=y", "web", NULL),
+			 0);
+	ck_assert_str_eq(fake_vm_err(), said);
+	ck_assert_int_eq(fake_vm_cli("start", "--inject", "b.a X=y", "--allow",
+				     "*.a", "web", NULL),
+			 0);
+	ck_assert_str_eq(fake_vm_err(), "");
+}
+END_TEST
+
 CHECK_MAIN("cli_verbs", kill_of_a_name_is_the_vm, kill_of_a_process_is_its_tree,
 	   run_takes_an_image_or_a_command, run_pulls_an_image_that_is_not_here,
 	   what_is_for_images_needs_one,
@@ -641,4 +663,4 @@ CHECK_MAIN("cli_verbs", kill_of_a_name_is_the_vm, kill_of_a_process_is_its_tree,
 	   exec_with_a_cleared_environment_says_so,
 	   detached_exec_takes_no_input_that_is_there, ps_lists_how_each_is,
 	   ids_of_a_guest_do_a_terminal_no_harm,
-	   net_set_takes_words_for_policies)
+	   net_set_takes_words_for_policies, rule_without_effect_is_warned_of)
