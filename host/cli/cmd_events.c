@@ -52,6 +52,7 @@ static void put_json(const struct hutch_vm_event *ev)
 	jsonw_bool(&j, "tty", ev->tty);
 	jsonw_str(&j, "reason", or_null(ev->reason));
 	jsonw_str(&j, "text", ev->text ? ev->text : "");
+	event_put_denial(&j, ev);
 	jsonw_object_end(&j);
 }
 

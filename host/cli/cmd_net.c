@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "host/cli/cli.h"
+#include "host/cli/event.h"
 #include "host/cli/netopt.h"
 
 static const struct opt plain_opts[] = {
@@ -149,6 +150,7 @@ static void put_line(const struct cli *c, const struct hutch_vm_event *ev)
 	jsonw_str(&j, "time", when);
 	jsonw_str(&j, "event", ev->kind);
 	jsonw_str(&j, "text", ev->text);
+	event_put_denial(&j, ev);
 	jsonw_object_end(&j);
 }
 

@@ -32,6 +32,9 @@ void event_put_signal(struct jsonw *j, enum hutch_exec_how how, int value);
 /** event_put_time() - A time, null for 0 */
 void event_put_time(struct jsonw *j, const char *key, int64_t time_ns);
 
+/** event_put_denial() - Members of what the network refused, if it is such */
+void event_put_denial(struct jsonw *j, const struct hutch_vm_event *ev);
+
 /**
  * event_put() - {"event": "stdout", ...} and the like, a line each
  * @text:	Of stdout and of stderr

@@ -9,11 +9,13 @@
  */
 #include <errno.h>
 #include <jansson.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 
 #include "common/io.h"
+#include "common/log.h"
 #include "host/keeper/keeper.h"
 #include "host/lib/bootmsg.h"
 #include "host/lib/internal.h"
@@ -21,9 +23,10 @@
 #include "host/lib/netpolicy.h"
 #include "host/lib/record.h"
 
-#define ANSWER_NS 30000000000ull
-#define TEXT_MAX  512
-#define DRAIN_MAX 256 /* what one has left to say that has ended */
+#define ANSWER_NS     30000000000ull
+#define TEXT_MAX      512
+#define NAME_TEXT_MAX 300 /* of a host, escaped */
+#define DRAIN_MAX     256 /* what one has left to say that has ended */
 
 /* Return: its length, 0 at the end, -errno. */
 static ssize_t receive(struct keeper *k, char **ret)
@@ -58,32 +61,61 @@ static long long num(const json_t *j, const char *key)
 	return json_integer_value(json_object_get(j, key));
 }
 
-/* "tcp 192.0.2.1 port 443 (api.example.org): no rule allows it, 3 times" */
+/* What no log has as it came: hutch-net reads hostile bytes all day. */
+static const char *escaped(const json_t *j, const char *key,
+			   char q[NAME_TEXT_MAX])
+{
+	const char *s = str(j, key);
+
+	return log_escape(q, NAME_TEXT_MAX, s, strlen(s));
+}
+
+/* From 0 to @max, or it is none. */
+static int small(const json_t *j, const char *key, int max)
+{
+	long long v = num(j, key);
+
+	return v < 0 || v > max ? 0 : (int)v;
+}
+
+/* "tcp 192.0.2.1 port 443 (api.example.org): a rule denies it, rule 2, 3 times" */
 static void denial_text(const json_t *j, char text[TEXT_MAX])
 {
+	const int port = small(j, "port", UINT16_MAX);
+	const int rule = small(j, "rule", INT_MAX);
+	const int count = small(j, "count", INT_MAX);
 	const char *name = str(j, "name");
-	char port[32] = "", times[48] = "";
+	char at[32] = "", by[32] = "", times[32] = "";
 
-	if (num(j, "port"))
-		(void)snprintf(port, sizeof(port), " port %lld",
-			       num(j, "port"));
-	if (num(j, "count") > 1)
-		(void)snprintf(times, sizeof(times), ", %lld times",
-			       num(j, "count"));
-	(void)snprintf(text, TEXT_MAX, "%s%s%s%s%s%s%s: %s%s", str(j, "proto"),
-		       *str(j, "address") ? " " : "", str(j, "address"), port,
-		       *name ? " (" : "", name, *name ? ")" : "", str(j, "why"),
-		       times);
+	if (port)
+		(void)snprintf(at, sizeof(at), " port %d", port);
+	if (rule)
+		(void)snprintf(by, sizeof(by), ", rule %d", rule);
+	if (count > 1)
+		(void)snprintf(times, sizeof(times), ", %d times", count);
+	(void)snprintf(text, TEXT_MAX, "%s%s%s%s%s%s%s: %s%s%s",
+		       str(j, "proto"), *str(j, "address") ? " " : "",
+		       str(j, "address"), at, *name ? " (" : "", name,
+		       *name ? ")" : "", str(j, "why"), by, times);
 }
 
 static void tell(struct keeper *k, const json_t *j)
 {
-	char text[TEXT_MAX];
-	const struct hutch_vm_event ev = { .time_ns = now_ns(),
-					   .vm = k->rec->name,
-					   .id = k->rec->id,
-					   .kind = str(j, "event"),
-					   .text = text };
+	char text[TEXT_MAX], proto[NAME_TEXT_MAX], address[NAME_TEXT_MAX],
+		name[NAME_TEXT_MAX];
+	const struct hutch_vm_event ev = {
+		.time_ns = now_ns(),
+		.vm = k->rec->name,
+		.id = k->rec->id,
+		.kind = str(j, "event"),
+		.text = text,
+		.proto = escaped(j, "proto", proto),
+		.address = escaped(j, "address", address),
+		.name = escaped(j, "name", name),
+		.port = small(j, "port", UINT16_MAX),
+		.rule = small(j, "rule", INT_MAX),
+		.count = small(j, "count", INT_MAX),
+	};
 
 	denial_text(j, text);
 	/* Whatever it tells: there may be a lot of it. */

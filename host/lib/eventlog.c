@@ -9,6 +9,7 @@
 #include "common/loop.h"
 #include "host/lib/eventlog.h"
 #include "host/lib/internal.h"
+#include "host/lib/jsontext.h"
 #include "host/lib/names.h"
 #include "host/lib/vmdir.h"
 
@@ -42,6 +43,21 @@ static json_t *int_or_null(bool there, int v)
 	return there ? json_integer(v) : json_null();
 }
 
+/* Of what the network has refused. Return: 0 or less */
+static int put_denial(json_t *j, const struct hutch_vm_event *ev)
+{
+	auto_json json_t *more = NULL;
+
+	if (!ev->proto || !*ev->proto)
+		return 0;
+	more = json_pack(
+		"{s:s, s:o, s:o, s:o, s:o, s:i}", "proto", ev->proto, "address",
+		str_or_null(ev->address), "name", str_or_null(ev->name), "port",
+		int_or_null(ev->port != 0, ev->port), "rule",
+		int_or_null(ev->rule != 0, ev->rule), "count", ev->count);
+	return more ? json_object_update(j, more) : -1;
+}
+
 static char *line_of(const struct hutch_vm_event *ev)
 {
 	const char *raw = ev->text ? ev->text : "";
@@ -70,6 +86,7 @@ static char *line_of(const struct hutch_vm_event *ev)
 	PUT("reason", str_or_null(ev->reason));
 	PUT("text", json_string(text));
 #undef PUT
+	r |= put_denial(j, ev);
 	if (r == 0)
 		line = json_dumps(j, JSON_COMPACT);
 	json_decref(j);
@@ -186,6 +203,11 @@ static int get_bool(const json_t *j, const char *key)
 	return json_is_true(json_object_get(j, key));
 }
 
+static int get_int(const json_t *j, const char *key)
+{
+	return (int)json_integer_value(json_object_get(j, key));
+}
+
 static void get_end(const json_t *j, struct hutch_vm_event *ev)
 {
 	const json_t *code = json_object_get(j, "exit_code");
@@ -216,12 +238,18 @@ int eventlog_parse(const char *line, size_t len, struct eventlog_line *ret)
 		.process = get_str(j, "process"),
 		.reason = get_str(j, "reason"),
 		.text = get_str(j, "text"),
-		.pid = (int)json_integer_value(json_object_get(j, "pid")),
+		.pid = get_int(j, "pid"),
 		.timed_out = get_bool(j, "timed_out"),
 		.oom = get_bool(j, "oom"),
 		.core_dumped = get_bool(j, "core_dumped"),
 		.main = get_bool(j, "main"),
 		.tty = get_bool(j, "tty"),
+		.proto = get_str(j, "proto"),
+		.address = get_str(j, "address"),
+		.name = get_str(j, "name"),
+		.port = get_int(j, "port"),
+		.rule = get_int(j, "rule"),
+		.count = get_int(j, "count"),
 	};
 	get_end(j, ev);
 	if (rfc3339_parse(get_str(j, "time"), &ev->time_ns) < 0 || !*ev->kind) {

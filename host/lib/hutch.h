@@ -1257,6 +1257,13 @@ HUTCH_API int hutch_process_wait(struct hutch *h, const char *name,
  *		ended, if that is the reason
  * @value:	Exit code or signal
  * @text:	More about it, or ""; of "process-started" its program
+ * @proto:	Of "net-denied", as all that follow: "tcp", "udp", "icmp" or "dns";
+ *		else ""
+ * @address:	Where it would have led; "" of "dns"
+ * @name:	That it was judged by, or ""
+ * @port:	0: there is none
+ * @rule:	Number of the rule that decided, from 1; 0: none did
+ * @count:	How many such it stands for
  *
  * Strings are escaped, and borrowed until the next call with the same
  * hutch_events.  Made by the library, which may add fields at the end.
@@ -1277,6 +1284,12 @@ struct hutch_vm_event {
 	int core_dumped;
 	int main;
 	int tty;
+	const char *proto;
+	const char *address;
+	const char *name;
+	int port;
+	int rule;
+	int count;
 };
 
 #define HUTCH_EVENTS_FOLLOW (1u << 0) /* go on as things happen */

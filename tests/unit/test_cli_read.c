@@ -199,6 +199,45 @@ START_TEST(events_are_told_a_line_each)
 }
 END_TEST
 
+START_TEST(denials_have_parts)
+{
+	const struct hutch_vm_event events[] = {
+		{ .time_ns = NOON,
+		  .vm = "web",
+		  .id = "0123",
+		  .kind = "net-denied",
+		  .text = "why",
+		  .proto = "tcp",
+		  .address = "192.0.2.1",
+		  .name = "",
+		  .port = 443,
+		  .rule = 2,
+		  .count = 3 },
+		{ .time_ns = NOON,
+		  .vm = "web",
+		  .id = "0123",
+		  .kind = "net-ended",
+		  .text = "",
+		  .proto = "" },
+	};
+	static const char parts[] =
+		"\"text\": \"why\", \"proto\": \"tcp\", \"address\": "
+		"\"192.0.2.1\", \"name\": null, \"port\": 443, \"rule\": 2, "
+		"\"count\": 3}\n";
+	const struct fake_vm vm = { .events = events,
+				    .n_events = 2,
+				    .ended = 1 };
+
+	fake_vm_set(&vm);
+	ck_assert_int_eq(fake_vm_cli("net", "log", "--json", "web", NULL), 0);
+	ck_assert_ptr_nonnull(strstr(fake_vm_out(), parts));
+	ck_assert_ptr_nonnull(strstr(fake_vm_out(), "\"text\": \"\"}\n"));
+	ck_assert_int_eq(fake_vm_cli("events", "--json", NULL), 0);
+	ck_assert_ptr_nonnull(strstr(fake_vm_out(), parts));
+	ck_assert_ptr_nonnull(strstr(fake_vm_out(), "\"text\": \"\"}\n"));
+}
+END_TEST
+
 START_TEST(wait_for_a_line_says_which_of_three)
 {
 	struct fake_vm vm = { .wait = { .outcome = HUTCH_WAITED_MATCHED,
@@ -443,7 +482,8 @@ END_TEST
 CHECK_MAIN("cli_read", logs_say_what_is_lost, logs_since_a_cursor_begin_there,
 	   logs_with_times_and_as_json, logs_that_follow_end_with_the_vm,
 	   logs_of_a_process_come_from_the_vm, events_are_told_a_line_each,
-	   wait_for_a_line_says_which_of_three, wait_for_an_exit_has_its_code,
+	   denials_have_parts, wait_for_a_line_says_which_of_three,
+	   wait_for_an_exit_has_its_code,
 	   wait_without_a_process_goes_by_the_record,
 	   logs_of_no_main_process_are_none, wait_for_a_vm_says_how_it_ended,
 	   wait_refuses_what_it_cannot_wait_for,
