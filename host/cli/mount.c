@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* host/cli/mount.c - see mount.h */
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,8 @@
 #define LOCKS        8u
 #define DAX          16u
 #define WINDOW       32u
+#define CONSISTENCY  64u
+#define PROPAGATION  128u
 #define EXTRA        (LOCKS | DAX | WINDOW)
 
 static int no_memory(struct hutch_err *e)
@@ -89,15 +92,40 @@ static unsigned int key_of(const char *key)
 		const char *name;
 		unsigned int what;
 	} keys[] = {
-		{ "type", TYPE },       { "source", SRC }, { "src", SRC },
-		{ "destination", DST }, { "dst", DST },    { "target", DST },
-		{ "locks", LOCKS },     { "dax", DAX },    { "window", WINDOW },
+		{ "type", TYPE },
+		{ "source", SRC },
+		{ "src", SRC },
+		{ "destination", DST },
+		{ "dst", DST },
+		{ "target", DST },
+		{ "locks", LOCKS },
+		{ "dax", DAX },
+		{ "window", WINDOW },
+		{ "consistency", CONSISTENCY },
+		{ "bind-propagation", PROPAGATION },
 	};
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
 		if (strcmp(keys[i].name, key) == 0)
 			return keys[i].what;
 	return 0;
+}
+
+/*
+ * Docker's words for what is so in any case: nothing is labelled, what either
+ * side writes the other sees, and what is mounted in a folder is out of reach.
+ */
+static bool is_usual(const char *s)
+{
+	static const char *const words[] = { "rw",        "z",
+					     "Z",         "cached",
+					     "delegated", "consistent",
+					     "rprivate",  "private" };
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (strcmp(words[i], s) == 0)
+			return true;
+	return false;
 }
 
 /* ---- --volume ---- */
@@ -112,7 +140,7 @@ static int take_mode(struct hutch_mount *m, char *s, const char *word,
 		m->flags |= HUTCH_MOUNT_RDONLY;
 		return 0;
 	}
-	if (!value && strcmp(s, "rw") == 0)
+	if (!value && is_usual(s))
 		return 0;
 	if (value)
 		*value++ = '\0';
@@ -120,7 +148,8 @@ static int take_mode(struct hutch_mount *m, char *s, const char *word,
 	if (!what)
 		return value_refuse(e, VOLUME, word,
 				    "ends in something that is none of ro, rw, "
-				    "locks=, dax= and window=");
+				    "locks=, dax= and window=, nor a word of "
+				    "Docker's that changes nothing here");
 	return take_extra(m, what, value, VOLUME, word, e);
 }
 
@@ -148,6 +177,10 @@ int mount_volume(struct cli_mounts *ms, const char *word, struct hutch_err *e)
 		return no_memory(e);
 	m = &ms->one[ms->n - 1];
 	dst = strchr(src, ':');
+	if (!dst && *src == '/')
+		return value_refuse(e, VOLUME, word,
+				    "is a volume without a name, which hutch "
+				    "does not make: write NAME:DST");
 	if (!dst || dst == src || !dst[1])
 		return value_refuse(e, VOLUME, word,
 				    "is not SRC:DST: say what of this host is "
@@ -189,6 +222,22 @@ static int take_flag(struct hutch_mount *m, const char *key, const char *value,
 	return 0;
 }
 
+static int take_type(struct hutch_mount *m, const char *type, const char *word,
+		     struct hutch_err *e)
+{
+	if (strcmp(type, "volume") == 0)
+		m->flags |= HUTCH_MOUNT_VOLUME;
+	else if (strcmp(type, "tmpfs") == 0)
+		return value_refuse(e, MOUNT, word,
+				    "asks for a tmpfs, which a VM mounts "
+				    "itself: mount -t tmpfs tmpfs DST");
+	else if (strcmp(type, "bind") != 0)
+		return value_refuse(e, MOUNT, word,
+				    "has another type than bind and volume, "
+				    "which is all there is");
+	return 0;
+}
+
 static int take_word(struct hutch_mount *m, char *s, const char *word,
 		     unsigned int *seen, struct hutch_err *e)
 {
@@ -208,16 +257,42 @@ static int take_word(struct hutch_mount *m, char *s, const char *word,
 	*seen |= what;
 	if (what & EXTRA)
 		return take_extra(m, what, value, MOUNT, word, e);
+	if (what == TYPE)
+		return take_type(m, value, word, e);
 	if (what == SRC)
 		m->source = value;
 	else if (what == DST)
 		m->target = value;
-	else if (strcmp(value, "volume") == 0)
-		m->flags |= HUTCH_MOUNT_VOLUME;
-	else if (strcmp(value, "bind") != 0)
+	else if (what == PROPAGATION && strcmp(value, "rprivate") != 0 &&
+		 strcmp(value, "private") != 0)
 		return value_refuse(e, MOUNT, word,
-				    "has another type than bind and volume, "
-				    "which is all there is");
+				    "has another bind-propagation than "
+				    "rprivate, which is all there is");
+	return 0;
+}
+
+/* A volume if nothing else is said, as Docker has it. */
+static int check_words(struct hutch_mount *m, unsigned int seen,
+		       const char *word, struct hutch_err *e)
+{
+	if (!(seen & TYPE))
+		m->flags |= HUTCH_MOUNT_VOLUME;
+	if (!m->target)
+		return value_refuse(e, MOUNT, word,
+				    "is neither type=bind,src=SRC,dst=DST nor "
+				    "src=NAME,dst=DST");
+	if (!m->source)
+		return value_refuse(e, MOUNT, word,
+				    m->flags & HUTCH_MOUNT_VOLUME
+					    ? "is a volume without a name, "
+					      "which hutch does not make: "
+					      "write src=NAME"
+					    : "has no src: say what of this "
+					      "host is to be seen");
+	if (m->flags & HUTCH_MOUNT_VOLUME && !hutch_volume_name_ok(m->source))
+		return value_refuse(e, MOUNT, word,
+				    "has a src that can be no volume's name: "
+				    "write type=bind for a folder");
 	return 0;
 }
 
@@ -232,10 +307,8 @@ int mount_words(struct cli_mounts *ms, const char *word, struct hutch_err *e)
 	for (char *s = strtok_r(text, ",", &save); r == 0 && s;
 	     s = strtok_r(NULL, ",", &save))
 		r = take_word(&ms->one[ms->n - 1], s, word, &seen, e);
-	if (r == 0 && (seen & ~EXTRA) != (TYPE | SRC | DST))
-		r = value_refuse(e, MOUNT, word,
-				 "is not type=bind,src=SRC,dst=DST, or "
-				 "type=volume");
+	if (r == 0)
+		r = check_words(&ms->one[ms->n - 1], seen, word, e);
 	return r == 0 ? finish(ms, e) : r;
 }
 
