@@ -81,8 +81,9 @@ static void print_mounts(const struct hutch_record *rec)
 
 		if (m->dax != HUTCH_DAX_AUTO)
 			show_dax(dax, m->dax, m->window);
-		(void)snprintf(way, sizeof(way), "%s%s%s%s",
+		(void)snprintf(way, sizeof(way), "%s%s%s%s%s",
 			       m->flags & HUTCH_MOUNT_RDONLY ? ",ro" : "",
+			       m->flags & HUTCH_MOUNT_NOCOPY ? ",nocopy" : "",
 			       m->flags & HUTCH_MOUNT_LOCKS_HOST ? ",locks=host"
 								 : "",
 			       *dax ? ",dax=" : "", dax);

@@ -140,6 +140,10 @@ static int take_mode(struct hutch_mount *m, char *s, const char *word,
 		m->flags |= HUTCH_MOUNT_RDONLY;
 		return 0;
 	}
+	if (!value && strcmp(s, "nocopy") == 0) {
+		m->flags |= HUTCH_MOUNT_NOCOPY;
+		return 0;
+	}
 	if (!value && is_usual(s))
 		return 0;
 	if (value)
@@ -148,8 +152,9 @@ static int take_mode(struct hutch_mount *m, char *s, const char *word,
 	if (!what)
 		return value_refuse(e, VOLUME, word,
 				    "ends in something that is none of ro, rw, "
-				    "locks=, dax= and window=, nor a word of "
-				    "Docker's that changes nothing here");
+				    "nocopy, locks=, dax= and window=, nor a "
+				    "word of Docker's that changes nothing "
+				    "here");
 	return take_extra(m, what, value, VOLUME, word, e);
 }
 
@@ -205,20 +210,30 @@ int mount_volume(struct cli_mounts *ms, const char *word, struct hutch_err *e)
 
 /* ---- --mount ---- */
 
+static unsigned int flag_of(const char *key)
+{
+	if (strcmp(key, "readonly") == 0 || strcmp(key, "ro") == 0)
+		return HUTCH_MOUNT_RDONLY;
+	return strcmp(key, "volume-nocopy") == 0 ? HUTCH_MOUNT_NOCOPY : 0;
+}
+
 static int take_flag(struct hutch_mount *m, const char *key, const char *value,
 		     const char *word, struct hutch_err *e)
 {
-	if (strcmp(key, "readonly") != 0 && strcmp(key, "ro") != 0)
+	unsigned int flag = flag_of(key);
+
+	if (!flag)
 		return value_refuse(e, MOUNT, word,
 				    "has a word that is none of type, src, "
-				    "dst, readonly, locks, dax and window");
+				    "dst, readonly, volume-nocopy, locks, dax "
+				    "and window");
 	if (!value || strcmp(value, "true") == 0 || strcmp(value, "1") == 0)
-		m->flags |= HUTCH_MOUNT_RDONLY;
+		m->flags |= flag;
 	else if (strcmp(value, "false") == 0 || strcmp(value, "0") == 0)
-		m->flags &= ~HUTCH_MOUNT_RDONLY;
+		m->flags &= ~flag;
 	else
 		return value_refuse(e, MOUNT, word,
-				    "has a readonly that is not true or false");
+				    "has a flag that is not true or false");
 	return 0;
 }
 

@@ -219,11 +219,13 @@ enum hutch_wait {
  *			Locks of its files hold on the host, too, and in the other
  *			VMs that have this: each can keep the others waiting.
  *			Without it they hold in the VM alone
+ * HUTCH_MOUNT_NOCOPY	An empty volume stays empty, whatever the image has there
  */
 #define HUTCH_MOUNT_RDONLY (1u << 0)
 #define HUTCH_MOUNT_VOLUME (1u << 1)
 
 #define HUTCH_MOUNT_LOCKS_HOST (1u << 2)
+#define HUTCH_MOUNT_NOCOPY     (1u << 3)
 
 /**
  * enum hutch_dax - Which files a VM maps from the host's page cache

@@ -13,8 +13,9 @@
 #include "host/lib/volume.h"
 
 #define QUOTE_MAX 128
-#define MOUNT_FLAGS \
-	(HUTCH_MOUNT_RDONLY | HUTCH_MOUNT_VOLUME | HUTCH_MOUNT_LOCKS_HOST)
+#define MOUNT_FLAGS                                                         \
+	(HUTCH_MOUNT_RDONLY | HUTCH_MOUNT_VOLUME | HUTCH_MOUNT_LOCKS_HOST | \
+	 HUTCH_MOUNT_NOCOPY)
 
 _Static_assert(HUTCH_MOUNTS_MAX <= WIRE_MOUNTS_MAX, "all in a boot message");
 
@@ -90,6 +91,8 @@ static int take_one(const struct hutch_mount *m, struct mount_one *ret,
 	if (!o.source || !*o.source || !o.target)
 		return err_set(e, -EINVAL,
 			       "mount: what and where are both needed");
+	if (o.flags & HUTCH_MOUNT_NOCOPY && !(o.flags & HUTCH_MOUNT_VOLUME))
+		return err_set(e, -EINVAL, "mount: nocopy is for volumes");
 	r = dax_check("mount", o.dax, o.window, e);
 	if (r < 0)
 		return r;
@@ -98,6 +101,7 @@ static int take_one(const struct hutch_mount *m, struct mount_one *ret,
 	ret->ro = o.flags & HUTCH_MOUNT_RDONLY;
 	ret->locks_host = o.flags & HUTCH_MOUNT_LOCKS_HOST;
 	ret->volume = o.flags & HUTCH_MOUNT_VOLUME;
+	ret->nocopy = o.flags & HUTCH_MOUNT_NOCOPY;
 	ret->source = strdup(o.source);
 	if (!ret->source)
 		return err_set(e, -ENOMEM, "no memory");
@@ -201,8 +205,9 @@ static int open_one(struct mount_one *m, struct err *e)
 static int open_volume(struct hutch *h, struct mount_one *m,
 		       const struct hutch_image *image, struct err *e)
 {
-	m->fd = volume_open(h, m->source, image ? hutch_image_tree(image) : -1,
-			    m->target, m->ro, e);
+	int tree = image && !m->nocopy ? hutch_image_tree(image) : -1;
+
+	m->fd = volume_open(h, m->source, tree, m->target, m->ro, e);
 	return MIN(m->fd, 0);
 }
 
@@ -239,6 +244,14 @@ void mounts_done(struct mounts *ms)
 
 /* ---- For the record and the guest ---- */
 
+static unsigned int flags_of(const struct mount_one *m)
+{
+	return (m->ro ? HUTCH_MOUNT_RDONLY : 0) |
+	       (m->volume ? HUTCH_MOUNT_VOLUME : 0) |
+	       (m->locks_host ? HUTCH_MOUNT_LOCKS_HOST : 0) |
+	       (m->nocopy ? HUTCH_MOUNT_NOCOPY : 0);
+}
+
 /* The list, its objects and their strings are one allocation. */
 int mounts_record(const struct mounts *ms,
 		  const struct hutch_mount *const **field)
@@ -266,10 +279,7 @@ int mounts_record(const struct mounts *ms,
 			.size = sizeof(*m),
 			.source = text,
 			.target = target,
-			.flags = (ms->m[i].ro ? HUTCH_MOUNT_RDONLY : 0) |
-				 (ms->m[i].volume ? HUTCH_MOUNT_VOLUME : 0) |
-				 (ms->m[i].locks_host ? HUTCH_MOUNT_LOCKS_HOST
-						      : 0),
+			.flags = flags_of(&ms->m[i]),
 			.dax = ms->m[i].dax,
 			.window = ms->m[i].window,
 		};

@@ -26,6 +26,7 @@ struct mount_one {
 	bool file;
 	bool volume;
 	bool locks_host;
+	bool nocopy;
 	enum hutch_dax dax;
 	uint64_t window;
 	int fd;

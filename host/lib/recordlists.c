@@ -26,11 +26,12 @@ json_t *recordlists_mounts(const struct hutch_mount *const *v)
 
 	for (size_t i = 0; v && v[i]; i++) {
 		json_t *o = json_pack(
-			"{s:s, s:o, s:o, s:b, s:s, s:s, s:o}", "type",
+			"{s:s, s:o, s:o, s:b, s:b, s:s, s:s, s:o}", "type",
 			v[i]->flags & HUTCH_MOUNT_VOLUME ? volume : bind,
 			"source", jsontext_string(v[i]->source), "target",
 			jsontext_string(v[i]->target), "readonly",
-			!!(v[i]->flags & HUTCH_MOUNT_RDONLY), "locks",
+			!!(v[i]->flags & HUTCH_MOUNT_RDONLY), "nocopy",
+			!!(v[i]->flags & HUTCH_MOUNT_NOCOPY), "locks",
 			v[i]->flags & HUTCH_MOUNT_LOCKS_HOST ? locks_host
 							     : locks_guest,
 			"dax", hutch_dax_name(v[i]->dax), "window",
@@ -103,6 +104,7 @@ static int get_mount(const json_t *o, struct mount_one *ret)
 		.target = strdup(target),
 		.ro = json_is_true(json_object_get(o, "readonly")),
 		.volume = type && strcmp(type, volume) == 0,
+		.nocopy = json_is_true(json_object_get(o, "nocopy")),
 		.locks_host = locks && strcmp(locks, locks_host) == 0,
 		.dax = dax,
 		.window = window,

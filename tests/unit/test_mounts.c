@@ -141,7 +141,8 @@ START_TEST(each_wrong_mount_is_refused_with_a_sentence)
 		{ "/a", "/d/..", 0, -EINVAL, "has a '..'" },
 		{ "/a", NULL, 0, -EINVAL, "both needed" },
 		{ "/a", "/d", 2, -EINVAL, "use 1 to 64 of letters" },
-		{ "/a", "/d", 8, -EINVAL, "unknown flags 0x8" },
+		{ "/a", "/d", 16, -EINVAL, "unknown flags 0x10" },
+		{ "/a", "/d", 8, -EINVAL, "nocopy is for volumes" },
 	};
 	char path[6000];
 	struct scene s;
@@ -242,7 +243,8 @@ START_TEST(mounts_are_on_record)
 	ck_assert_ptr_null(rec->mounts[2]);
 	json = hutch_record_json(rec);
 	ck_assert_ptr_nonnull(strstr(json, "\"target\":\"/y\",\"readonly\":"
-					   "true,\"locks\":\"guest\","
+					   "true,\"nocopy\":false,"
+					   "\"locks\":\"guest\","
 					   "\"dax\":\"auto\","
 					   "\"window\":null"));
 	ck_assert_ptr_nonnull(strstr(json, "\"dax\":\"always\","

@@ -240,6 +240,64 @@ START_TEST(which_files_are_mapped_is_on_record)
 }
 END_TEST
 
+static void put_seed(const struct host_env *v, const char *folder)
+{
+	char path[4400];
+	int fd;
+
+	(void)snprintf(path, sizeof(path),
+		       "%s/s/data/images/id/" ID_A "/tree/%s", v->dir, folder);
+	ck_assert_int_eq(mkdir(path, 0700), 0);
+	(void)snprintf(path + strlen(path), sizeof(path) - strlen(path),
+		       "/seed");
+	fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+	ck_assert_int_ge(fd, 0);
+	(void)close(fd);
+}
+
+static int has_seed(const struct host_env *v, const char *volume)
+{
+	char path[4400];
+
+	(void)snprintf(path, sizeof(path), "%s/s/data/volumes/name/%s/seed",
+		       v->dir, volume);
+	return access(path, F_OK) == 0;
+}
+
+START_TEST(a_volume_is_filled_unless_it_is_to_stay_empty)
+{
+	struct hutch_mount m[2] = { HUTCH_MOUNT_INIT, HUTCH_MOUNT_INIT };
+	const struct hutch_mount *const mounts[] = { &m[0], &m[1], NULL };
+	struct hutch_start_opts o;
+	struct hutch_record *rec;
+	struct host_env v;
+
+	begin(&v, &o);
+	put_seed(&v, "x");
+	put_seed(&v, "y");
+	m[0].source = "full";
+	m[0].target = "/x";
+	m[0].flags = HUTCH_MOUNT_VOLUME;
+	m[1].source = "empty";
+	m[1].target = "/y";
+	m[1].flags = HUTCH_MOUNT_NOCOPY;
+	o.mounts = mounts;
+	ck_assert_int_eq(start(&v, &o), -EINVAL);
+	ck_assert_ptr_nonnull(strstr(v.e.msg, "nocopy is for volumes"));
+	m[1].flags |= HUTCH_MOUNT_VOLUME;
+	ck_assert_int_eq(start(&v, &o), 0);
+	ck_assert(has_seed(&v, "full"));
+	ck_assert(!has_seed(&v, "empty"));
+	/* A VM that goes on does so with the same. */
+	rec = host_inspect(&v);
+	ck_assert_uint_eq(rec->mounts[0]->flags, m[0].flags);
+	ck_assert_uint_eq(rec->mounts[1]->flags, m[1].flags);
+	hutch_record_free(rec);
+	host_kill_and_rm(&v);
+	end(&v, &o);
+}
+END_TEST
+
 START_TEST(a_disk_in_memory_leaves_nothing)
 {
 	struct hutch_start_opts o, other;
@@ -497,8 +555,9 @@ CHECK_MAIN("start_image", command_is_what_docker_would_run,
 	   a_disk_is_kept_for_the_next_start,
 	   a_disk_is_not_removed_by_rm_that_others_had,
 	   a_disk_waits_for_the_monitor_that_has_it,
-	   what_a_killed_start_left_is_removed, a_disk_in_memory_leaves_nothing,
-	   a_disk_is_for_its_own_image_alone, an_image_under_a_disk_stays,
-	   a_start_that_fails_leaves_the_disk,
+	   what_a_killed_start_left_is_removed,
+	   a_volume_is_filled_unless_it_is_to_stay_empty,
+	   a_disk_in_memory_leaves_nothing, a_disk_is_for_its_own_image_alone,
+	   an_image_under_a_disk_stays, a_start_that_fails_leaves_the_disk,
 	   an_image_with_a_signal_that_is_none_is_refused,
 	   a_deep_tree_is_removed)
