@@ -13,6 +13,7 @@
 
 #include "common/io.h"
 #include "common/mapped.h"
+#include "common/tree_links.h"
 #include "host/lib/maptree.h"
 
 #define NAMES_MAX  65536 /* as Linux bounds a list of attributes */
@@ -153,6 +154,32 @@ int maptree_find(int root, const char *path)
 
 /* ---- Copying ---- */
 
+/* Of the deepest folder that is looked into, and a name in it. */
+#define COPY_PATH_MAX ((MAPTREE_DEPTH_MAX + 2) * (NAME_MAX + 1))
+
+/**
+ * struct copy - A tree on its way
+ * @top:	The new one's folder
+ * @links:	Files of the old one that have several names
+ * @names:	And where each of them is in the new one
+ * @path:	Of the folder we are in, below @top; each name ends in '/'
+ */
+struct copy {
+	int top;
+	struct tree_links links;
+	struct tree_names names;
+	char path[COPY_PATH_MAX];
+};
+
+static void copy_freep(struct copy **c)
+{
+	if (!*c)
+		return;
+	tree_links_done(&(*c)->links);
+	tree_names_done(&(*c)->names);
+	free(*c);
+}
+
 static int copy_attr(int from, int to, const char *name)
 {
 	auto_free void *value = NULL;
@@ -266,15 +293,17 @@ static int open_to(int at, const char *name)
 	return fd < 0 ? -errno : fd;
 }
 
-static int copy_folder(int from, int *to, unsigned int depth);
+static int copy_folder(struct copy *c, int from, int *to, unsigned int depth);
 
 /*
  * Of folders in one another only the sources stay open: @to is closed, and found
  * again from below.  Takes @src over.
  */
-static int copy_sub(int src, int *to, const char *name, unsigned int depth)
+static int copy_sub(struct copy *c, int src, int *to, const char *name,
+		    unsigned int depth)
 {
 	auto_fd int from = src, sub = -1;
+	size_t len = strlen(c->path);
 	int r;
 
 	if (mkdirat(*to, name, 0700) < 0)
@@ -283,45 +312,83 @@ static int copy_sub(int src, int *to, const char *name, unsigned int depth)
 	if (sub < 0)
 		return sub;
 	(void)close(take_fd(to));
-	r = copy_folder(take_fd(&from), &sub, depth + 1);
+	(void)snprintf(c->path + len, sizeof(c->path) - len, "%s/", name);
+	r = copy_folder(c, take_fd(&from), &sub, depth + 1);
+	c->path[len] = '\0';
 	if (r < 0)
 		return r;
 	*to = open_to(sub, "..");
 	return MIN(*to, 0);
 }
 
-static int copy_one(int from, int *to, const char *name, unsigned int depth)
+/*
+ * One more name for what has been copied.  Beyond what is remembered, and where
+ * there cannot be another name, it is a file of its own.
+ *
+ * Return: 1; 0 if it is to be copied; or -errno
+ */
+static int copy_link(struct copy *c, const struct stat *st, int to,
+		     const char *name)
+{
+	size_t len = strlen(c->path);
+	const char *first;
+	uint32_t number;
+	int r = tree_links_number(&c->links, st->st_dev, st->st_ino, &number);
+
+	if (r == 0) {
+		(void)snprintf(c->path + len, sizeof(c->path) - len, "%s",
+			       name);
+		r = tree_names_add(&c->names, number, c->path);
+		c->path[len] = '\0';
+	}
+	if (r <= 0)
+		return r == -ENOMEM ? r : 0;
+	first = tree_names_find(&c->names, number);
+	if (!first)
+		return 0;
+	if (linkat(c->top, first, to, name, 0) < 0)
+		return errno == EMLINK || errno == ENAMETOOLONG ? 0 : -errno;
+	return 1;
+}
+
+static int copy_one(struct copy *c, int from, int *to, const char *name,
+		    unsigned int depth)
 {
 	auto_fd int src = openat(from, name,
 				 O_RDONLY | O_NOFOLLOW | O_CLOEXEC |
 					 O_NONBLOCK | O_NOATIME);
 	auto_fd int dst = -1;
 	struct stat st;
+	int r = 0;
 
 	if (src < 0 || fstat(src, &st) < 0)
 		return -errno;
 	if (S_ISDIR(st.st_mode))
-		return copy_sub(take_fd(&src), to, name, depth);
+		return copy_sub(c, take_fd(&src), to, name, depth);
 	if (!S_ISREG(st.st_mode))
 		return -EINVAL;
+	if (st.st_nlink > 1)
+		r = copy_link(c, &st, *to, name);
+	if (r != 0)
+		return MIN(r, 0);
 	dst = openat(*to, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	return dst < 0 ? -errno : copy_file(src, dst);
 }
 
-static int copy_names(DIR *dir, int *to, unsigned int depth)
+static int copy_names(struct copy *c, DIR *dir, int *to, unsigned int depth)
 {
 	const struct dirent *de;
 	int r = 0;
 
 	while (r == 0 && (de = readdir(dir)) != NULL)
 		if (!base_is_dots(de->d_name))
-			r = copy_one(dirfd(dir), to, de->d_name, depth);
+			r = copy_one(c, dirfd(dir), to, de->d_name, depth);
 	r = r < 0 ? r : copy_attrs(dirfd(dir), *to);
 	return r < 0 ? r : copy_times(dirfd(dir), *to);
 }
 
 /* Takes @from over; after an error @to may be closed. */
-static int copy_folder(int from, int *to, unsigned int depth)
+static int copy_folder(struct copy *c, int from, int *to, unsigned int depth)
 {
 	auto_fd int own = from;
 	DIR *dir;
@@ -333,17 +400,23 @@ static int copy_folder(int from, int *to, unsigned int depth)
 	if (!dir)
 		return -errno;
 	(void)take_fd(&own);
-	r = copy_names(dir, to, depth);
+	r = copy_names(c, dir, to, depth);
 	(void)closedir(dir);
 	return r;
 }
 
 int maptree_copy(int from, int to)
 {
+	AUTO(copy_freep) struct copy *c = calloc(1, sizeof(*c));
 	auto_fd int top = open_to(to, ".");
 	int own = top < 0 ? top : open_to(from, ".");
 
-	return own < 0 ? own : copy_folder(own, &top, 0);
+	if (!c) {
+		base_closep(&own);
+		return -ENOMEM;
+	}
+	c->top = to;
+	return own < 0 ? own : copy_folder(c, own, &top, 0);
 }
 
 int maptree_new_root(int fd)

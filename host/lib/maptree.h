@@ -28,8 +28,10 @@ MUST_CHECK int maptree_find(int root, const char *path);
  * @from:	A folder, open to be read
  * @to:		An empty one, likewise
  *
- * One descriptor is open for each level.  Owners, modes, times and attributes come along, holes stay holes; of hard
- * links each becomes a file of its own.
+ * One descriptor is open for each level.  Owners, modes, times and attributes
+ * come along, holes stay holes, and so do files with several names, as far as
+ * these are in the folder: beyond WIRE_TREE_LINKS_MAX, and where the way from
+ * @to is longer than PATH_MAX, each name becomes a file of its own.
  *
  * Return: 0; -ELOOP if it is too deep; or -errno, with some of it copied
  */

@@ -140,6 +140,7 @@ test_volumes() {
 	expect 0 hutch volume create b.ox cache
 	expect 0 hutch start -v data:/old -v cache:/cache v vols
 	expect 0 hutch exec v -- sh -euc '
+		[ "$(stat -c %h /old/file)" = 2 ]
 		stat -c "%n %U:%g %a" /old /old/file /cache; cat /old/sub/deep
 		grep -E " /(old|old/sub|new/er|cache) " /proc/mounts | cut -d" " -f1-3
 		chown ann /cache; echo of v >/cache/f; rm /old/doomed; echo n >/new/er/f'

@@ -12,6 +12,7 @@
 #include <sys/xattr.h>
 
 #include "common/mapped.h"
+#include "common/rmtree.h"
 #include "host/lib/maptree.h"
 #include "host/lib/volume.h"
 #include "tests/lib/check_main.h"
@@ -203,6 +204,87 @@ START_TEST(a_new_volume_is_filled_once)
 			 0);
 	ck_assert_int_eq(hutch_volume_remove(t.v.h, "web_1.data", 0, &t.v.e),
 			 -ENOENT);
+	end(&t);
+}
+END_TEST
+
+START_TEST(a_file_with_several_names_stays_one)
+{
+	static const char *const names[] = { "index", "same", "sub/same" };
+	struct stat st[3], one;
+	int fd, www, outside;
+	struct tree t;
+	struct err e;
+
+	begin(&t);
+	www = openat(t.fd, "www", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	ck_assert_int_eq(linkat(www, "index", www, "same", 0), 0);
+	ck_assert_int_eq(linkat(www, "index", www, "sub/same", 0), 0);
+	/* A symlink of the guest's is a file like any other. */
+	ck_assert_int_eq(linkat(www, "link", www, "sub/link", 0), 0);
+	/* One that has its other name elsewhere is alone. */
+	outside = make_folder(t.fd, "outside");
+	ck_assert_int_eq(linkat(www, "pipe", outside, "pipe", 0), 0);
+	(void)close(outside);
+	(void)close(www);
+
+	fd = volume_open(t.v.h, "v", t.fd, "/www", false, &e);
+	ck_assert_msg(fd >= 0, "%s", e.msg);
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		ck_assert_int_eq(fstatat(fd, names[i], &st[i], 0), 0);
+		ck_assert_uint_eq(st[i].st_nlink, 3);
+		ck_assert_uint_eq(st[i].st_ino, st[0].st_ino);
+		ck_assert_int_eq(st[i].st_size, 5);
+	}
+	ck_assert_int_eq(fstatat(fd, "sub/link", &one, 0), 0);
+	ck_assert_uint_eq(one.st_nlink, 2);
+	ck_assert_int_eq(fstatat(fd, "pipe", &one, 0), 0);
+	ck_assert_uint_eq(one.st_nlink, 1);
+	(void)close(fd);
+	end(&t);
+}
+END_TEST
+
+#define FAR_NAME   250
+#define FAR_LEVELS (PATH_MAX / FAR_NAME + 1)
+
+/* Neither name can be found from the top: then both are there, apart. */
+START_TEST(a_second_name_too_far_down_is_a_file_of_its_own)
+{
+	char name[FAR_NAME + 1];
+	int fd, next, far, copy;
+	struct stat st;
+	struct tree t;
+
+	begin(&t);
+	memset(name, 'n', FAR_NAME);
+	name[FAR_NAME] = '\0';
+	far = make_folder(t.fd, "far");
+	fd = dup(far);
+	for (int i = 0; i < FAR_LEVELS; i++) {
+		next = make_folder(fd, name);
+		(void)close(fd);
+		fd = next;
+	}
+	make_file(fd, "a", S_IFREG, "text");
+	ck_assert_int_eq(linkat(fd, "a", fd, "b", 0), 0);
+	(void)close(fd);
+	copy = make_folder(t.fd, "copy");
+	ck_assert_int_eq(maptree_copy(far, copy), 0);
+	(void)close(far);
+	for (int i = 0; i < FAR_LEVELS; i++) {
+		next = openat(copy, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		ck_assert_int_ge(next, 0);
+		(void)close(copy);
+		copy = next;
+	}
+	ck_assert_int_eq(fstatat(copy, "a", &st, 0), 0);
+	ck_assert_uint_eq(st.st_nlink, 1);
+	ck_assert_int_eq(fstatat(copy, "b", &st, 0), 0);
+	ck_assert_int_eq(st.st_size, 4);
+	(void)close(copy);
+	ck_assert_int_eq(rmtree(t.fd, "far"), 0);
+	ck_assert_int_eq(rmtree(t.fd, "copy"), 0);
 	end(&t);
 }
 END_TEST
@@ -506,7 +588,10 @@ START_TEST(a_size_that_makes_no_sense_is_refused)
 END_TEST
 
 CHECK_MAIN("volume", paths_are_followed_within_the_tree,
-	   links_of_the_host_are_not_followed, a_new_volume_is_filled_once,
+	   links_of_the_host_are_not_followed,
+	   a_file_with_several_names_stays_one,
+	   a_second_name_too_far_down_is_a_file_of_its_own,
+	   a_new_volume_is_filled_once,
 	   an_empty_volume_that_is_used_is_not_filled,
 	   a_deep_folder_takes_a_descriptor_a_level,
 	   a_volume_that_is_filled_is_waited_for_and_no_other,
