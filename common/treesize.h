@@ -9,6 +9,9 @@
 
 #define TREESIZE_BLOCK 4096u
 
+/* Of a quota of bytes alone: it has an inode for so many. */
+#define TREESIZE_INODE_BYTES 16384u
+
 /**
  * struct treesize - What there is, the root included
  * @bytes:	Sizes of files and folders, each in blocks of TREESIZE_BLOCK

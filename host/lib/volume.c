@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "common/log.h"
+#include "common/treesize.h"
 #include "host/lib/dirs.h"
 #include "host/lib/internal.h"
 #include "host/lib/maptree.h"
@@ -169,6 +170,45 @@ static int open_or_make(const struct store *s, const char *name, uint64_t bytes,
 
 /* ---- For a VM ---- */
 
+static int cannot_fill(struct err *e, int r, const char *name)
+{
+	return err_set(e, r, "cannot fill volume '%s': %s", name, strerror(-r));
+}
+
+/* What is over its quota from the first would be a full disk, unsaid. */
+static int check_room(int fd, const char *name, uint64_t bytes, struct err *e)
+{
+	struct treesize t;
+	int r = treesize_count(fd, &t);
+
+	if (r < 0)
+		return cannot_fill(e, r, name);
+	if (t.bytes <= bytes && t.inodes <= bytes / TREESIZE_INODE_BYTES)
+		return 0;
+	return err_set(e, -ENOSPC,
+		       "volume '%s' is too small for what the image has there, "
+		       "%llu files of %lluK: make a larger one, or mount it "
+		       "with nocopy",
+		       name, (unsigned long long)t.inodes,
+		       (unsigned long long)(t.bytes >> 10));
+}
+
+static int fill_stage(int fd, const char *name, int from, uint64_t bytes,
+		      struct err *e)
+{
+	int r = maptree_copy(from, fd);
+
+	if (r == 0 && bytes) {
+		r = check_room(fd, name, bytes, e);
+		if (r < 0)
+			return r;
+		r = volume_set_size(fd, bytes);
+	}
+	if (r == 0 && syncfs(fd) < 0)
+		r = -errno;
+	return r < 0 ? cannot_fill(e, r, name) : 0;
+}
+
 /*
  * The volume, which is empty, is locked by us alone, so that it stays what its
  * name stands for.
@@ -179,23 +219,18 @@ static int fill(struct store *s, const char *name, int from, uint64_t bytes,
 		struct err *e)
 {
 	struct stage st = STAGE_INIT;
-	int r = stage_new(s->tmp_fd, &st), locked;
+	int r = stage_new(s->tmp_fd, &st);
 
 	store_unlock(s);
-	r = r < 0 ? r : maptree_copy(from, st.fd);
-	if (r == 0 && bytes)
-		r = volume_set_size(st.fd, bytes);
-	if (r == 0 && syncfs(st.fd) < 0)
-		r = -errno;
-	locked = r < 0 ? 0 : store_lock(s, e);
-	if (r == 0 && locked == 0)
+	r = r < 0 ? cannot_fill(e, r, name)
+		  : fill_stage(st.fd, name, from, bytes, e);
+	r = r < 0 ? r : store_lock(s, e);
+	if (r == 0) {
 		r = stage_commit(s, &st, name);
+		r = r < 0 ? cannot_fill(e, r, name) : 0;
+	}
 	stage_close(s->tmp_fd, &st);
-	if (locked < 0)
-		return locked;
-	return r < 0 ? err_set(e, r, "cannot fill volume '%s': %s", name,
-			       strerror(-r))
-		     : 0;
+	return r;
 }
 
 static int learn_size(int fd, const char *name, uint64_t *ret, struct err *e)

@@ -466,8 +466,8 @@ static struct hutch_volume_opts sized(uint64_t bytes)
 
 START_TEST(a_size_is_there_from_the_first_and_stays)
 {
-	const struct hutch_volume_opts five = sized(5 << 20),
-				       six = sized(6 << 20);
+	const struct hutch_volume_opts some = sized(70 << 20),
+				       more = sized(71 << 20);
 	struct hutch_volume **list;
 	uint64_t bytes = 0;
 	struct tree t;
@@ -475,30 +475,74 @@ START_TEST(a_size_is_there_from_the_first_and_stays)
 	int fd;
 
 	begin(&t);
-	ck_assert_int_eq(hutch_volume_create(t.v.h, "v", &five, &t.v.e), 0);
-	ck_assert_int_eq(hutch_volume_create(t.v.h, "v", &five, &t.v.e), 0);
+	ck_assert_int_eq(hutch_volume_create(t.v.h, "v", &some, &t.v.e), 0);
+	ck_assert_int_eq(hutch_volume_create(t.v.h, "v", &some, &t.v.e), 0);
 	ck_assert_int_eq(hutch_volume_create(t.v.h, "v", NULL, &t.v.e), 0);
-	ck_assert_int_eq(hutch_volume_create(t.v.h, "v", &six, &t.v.e),
+	ck_assert_int_eq(hutch_volume_create(t.v.h, "v", &more, &t.v.e),
 			 -EEXIST);
 	ck_assert_int_eq(hutch_volume_create(t.v.h, "w", NULL, &t.v.e), 0);
-	ck_assert_int_eq(hutch_volume_create(t.v.h, "w", &six, &t.v.e),
+	ck_assert_int_eq(hutch_volume_create(t.v.h, "w", &more, &t.v.e),
 			 -EEXIST);
 	/* What it is filled with takes its place, and not its size. */
 	fd = volume_open(t.v.h, "v", t.fd, "/www", false, &e);
 	ck_assert_msg(fd >= 0, "%s", e.msg);
 	ck_assert_int_eq(faccessat(fd, "index", F_OK, 0), 0);
 	ck_assert_int_eq(volume_size(fd, &bytes), 0);
-	ck_assert_uint_eq(bytes, 5 << 20);
+	ck_assert_uint_eq(bytes, 70 << 20);
 	/* The folder, "index", "link" and "sub": a sparse file is as full. */
 	ck_assert_int_ge(volume_used(fd), (64 << 20) + 4 * 4096);
 	(void)close(fd);
 	ck_assert_int_eq(hutch_volume_list(t.v.h, &list, &t.v.e), 2);
-	ck_assert_uint_eq(list[0]->bytes, 5 << 20);
+	ck_assert_uint_eq(list[0]->bytes, 70 << 20);
 	ck_assert_int_gt(list[0]->used_bytes, 64 << 20);
 	ck_assert_int_eq(list[0]->in_use, 0);
 	ck_assert_uint_eq(list[1]->bytes, 0);
 	ck_assert_int_eq(list[1]->used_bytes, -1);
 	hutch_volume_list_free(list);
+	end(&t);
+}
+END_TEST
+
+/* Neither by its bytes nor by its files, and nothing of it stays. */
+START_TEST(what_is_too_small_is_not_filled)
+{
+	const struct hutch_volume_opts small = sized(64 << 20),
+				       least = sized(1 << 20);
+	static const char *const names[] = { "v", "w" };
+	static const char *const folders[] = { "/www", "/many" };
+	char name[16];
+	struct tree t;
+	struct err e;
+	int fd, many;
+
+	begin(&t);
+	many = make_folder(t.fd, "many");
+	for (int i = 0; i < 64; i++) {
+		(void)snprintf(name, sizeof(name), "%d", i);
+		make_file(many, name, S_IFREG, "");
+	}
+	ck_assert_int_eq(hutch_volume_create(t.v.h, "v", &small, &t.v.e), 0);
+	ck_assert_int_eq(hutch_volume_create(t.v.h, "w", &least, &t.v.e), 0);
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		ck_assert_int_eq(volume_open(t.v.h, names[i], t.fd, folders[i],
+					     false, &e),
+				 -ENOSPC);
+		ck_assert_msg(strstr(e.msg, "too small for what the image has"),
+			      "%s", e.msg);
+		fd = volume_open(t.v.h, names[i], -1, "/", false, &e);
+		ck_assert_msg(fd >= 0, "%s", e.msg);
+		ck_assert(maptree_is_empty(fd));
+		(void)close(fd);
+	}
+	/* With the folder that is one for each 16 KiB. */
+	ck_assert_int_eq(unlinkat(many, "0", 0), 0);
+	(void)close(many);
+	fd = volume_open(t.v.h, "w", t.fd, "/many", false, &e);
+	ck_assert_msg(fd >= 0, "%s", e.msg);
+	(void)close(fd);
+	fd = folder_of(&t, "tmp");
+	ck_assert(maptree_is_empty(fd));
+	(void)close(fd);
 	end(&t);
 }
 END_TEST
@@ -597,5 +641,6 @@ CHECK_MAIN("volume", paths_are_followed_within_the_tree,
 	   a_volume_that_is_filled_is_waited_for_and_no_other,
 	   volumes_have_plain_names, what_a_crash_left_is_swept_away,
 	   a_size_is_there_from_the_first_and_stays,
+	   what_is_too_small_is_not_filled,
 	   a_size_is_for_one_who_writes_or_for_those_who_read,
 	   a_size_that_makes_no_sense_is_refused)

@@ -44,7 +44,7 @@ struct fs_server;
 #define FS_QUOTA_MIN (1u << 20)
 
 /* Without fs_opts.quota_inodes there is one for so many bytes. */
-#define FS_QUOTA_INODE_BYTES 16384u
+#define FS_QUOTA_INODE_BYTES TREESIZE_INODE_BYTES
 
 /* Names and values of the guest's attributes, of one file or folder. */
 #define FS_QUOTA_XATTR_MAX 4096u
