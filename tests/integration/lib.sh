@@ -64,9 +64,10 @@ refused() {
 		fail "'$*' says '$(cat "$err")', no match of '$pattern'"
 }
 
-# retry SECONDS COMMAND...: until it succeeds.
+# retry SECONDS COMMAND...: until it succeeds, in so many on a machine that does
+# nothing else; one that is busy has four times as many.
 retry() {
-	local until=$((SECONDS + $1))
+	local until=$((SECONDS + 4 * $1))
 
 	shift
 	until "$@"; do

@@ -9,7 +9,7 @@ import time
 
 import agent_client as c
 
-PATIENCE_S = 120
+PATIENCE_S = 240
 
 
 def same(want, got, what):

@@ -15,7 +15,7 @@ import sys
 import termios
 import time
 
-PATIENCE_S = 60
+PATIENCE_S = 240
 
 
 class Term:
