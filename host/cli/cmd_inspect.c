@@ -77,16 +77,21 @@ static void print_mounts(const struct hutch_record *rec)
 {
 	for (size_t i = 0; rec->mounts && rec->mounts[i]; i++) {
 		const struct hutch_mount *m = rec->mounts[i];
-		char way[2 * WAY_MAX] = "", dax[WAY_MAX] = "";
+		char way[4 * WAY_MAX] = "", dax[WAY_MAX] = "";
+		char uid[WAY_MAX] = "", gid[WAY_MAX] = "";
 
 		if (m->dax != HUTCH_DAX_AUTO)
 			show_dax(dax, m->dax, m->window);
-		(void)snprintf(way, sizeof(way), "%s%s%s%s%s",
+		if (m->uid)
+			(void)snprintf(uid, sizeof(uid), ",uid=%u", m->uid);
+		if (m->gid)
+			(void)snprintf(gid, sizeof(gid), ",gid=%u", m->gid);
+		(void)snprintf(way, sizeof(way), "%s%s%s%s%s%s%s",
 			       m->flags & HUTCH_MOUNT_RDONLY ? ",ro" : "",
 			       m->flags & HUTCH_MOUNT_NOCOPY ? ",nocopy" : "",
 			       m->flags & HUTCH_MOUNT_LOCKS_HOST ? ",locks=host"
 								 : "",
-			       *dax ? ",dax=" : "", dax);
+			       *dax ? ",dax=" : "", dax, uid, gid);
 		line("mount", "%s:%s%s%s", m->source, m->target,
 		     *way ? ":" : "", *way ? way + 1 : "");
 	}

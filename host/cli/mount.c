@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/words.h"
 #include "host/cli/mount.h"
 #include "host/cli/value.h"
 
@@ -21,7 +22,9 @@
 #define WINDOW       32u
 #define CONSISTENCY  64u
 #define PROPAGATION  128u
-#define EXTRA        (LOCKS | DAX | WINDOW)
+#define UID          256u
+#define GID          512u
+#define EXTRA        (LOCKS | DAX | WINDOW | UID | GID)
 
 static int no_memory(struct hutch_err *e)
 {
@@ -66,7 +69,22 @@ static int finish(struct cli_mounts *ms, struct hutch_err *e)
 
 /* ---- Both ---- */
 
-/* "locks=", "dax=" and "window=". Return: 0; -EINVAL; -ERANGE */
+/* A number: names of users are the VM's own. */
+static int take_id(uint32_t *ret, const char *value, const char *option,
+		   const char *word, struct hutch_err *e)
+{
+	struct err ignored;
+	uint64_t n;
+
+	if (words_uint("", value, 0, HUTCH_ID_MAX, &n, &ignored) < 0)
+		return value_refuse(e, option, word,
+				    "has a uid or gid that is no number of at "
+				    "most 4294967294");
+	*ret = (uint32_t)n;
+	return 0;
+}
+
+/* All that goes with a value. Return: 0; -EINVAL; -ERANGE */
 static int take_extra(struct hutch_mount *m, unsigned int what,
 		      const char *value, const char *option, const char *word,
 		      struct hutch_err *e)
@@ -75,6 +93,9 @@ static int take_extra(struct hutch_mount *m, unsigned int what,
 		return hutch_parse_dax(option, value, &m->dax, e);
 	if (what == WINDOW)
 		return value_size(option, value, &m->window, e);
+	if (what == UID || what == GID)
+		return take_id(what == UID ? &m->uid : &m->gid, value, option,
+			       word, e);
 	if (strcmp(value, "host") == 0)
 		m->flags |= HUTCH_MOUNT_LOCKS_HOST;
 	else if (strcmp(value, "guest") == 0)
@@ -101,6 +122,8 @@ static unsigned int key_of(const char *key)
 		{ "locks", LOCKS },
 		{ "dax", DAX },
 		{ "window", WINDOW },
+		{ "uid", UID },
+		{ "gid", GID },
 		{ "consistency", CONSISTENCY },
 		{ "bind-propagation", PROPAGATION },
 	};
@@ -152,9 +175,9 @@ static int take_mode(struct hutch_mount *m, char *s, const char *word,
 	if (!what)
 		return value_refuse(e, VOLUME, word,
 				    "ends in something that is none of ro, rw, "
-				    "nocopy, locks=, dax= and window=, nor a "
-				    "word of Docker's that changes nothing "
-				    "here");
+				    "nocopy, locks=, dax=, window=, uid= and "
+				    "gid=, nor a word of Docker's that changes "
+				    "nothing here");
 	return take_extra(m, what, value, VOLUME, word, e);
 }
 
@@ -225,8 +248,8 @@ static int take_flag(struct hutch_mount *m, const char *key, const char *value,
 	if (!flag)
 		return value_refuse(e, MOUNT, word,
 				    "has a word that is none of type, src, "
-				    "dst, readonly, volume-nocopy, locks, dax "
-				    "and window");
+				    "dst, readonly, volume-nocopy, locks, dax, "
+				    "window, uid and gid");
 	if (!value || strcmp(value, "true") == 0 || strcmp(value, "1") == 0)
 		m->flags |= flag;
 	else if (strcmp(value, "false") == 0 || strcmp(value, "0") == 0)

@@ -29,7 +29,7 @@ MUST_CHECK int mount_volume(struct cli_mounts *ms, const char *word,
 /**
  * mount_words() - "type=bind|volume,src=SRC,dst=DST[,readonly][,locks=host]"
  *
- * Also dax=never|inode|always and window=SIZE.
+ * Also dax=never|inode|always, window=SIZE, uid=N and gid=N.
  *
  * Return: 0; -EINVAL; -ERANGE; -ENOMEM
  */

@@ -20,10 +20,11 @@
 #include "host/lib/vmdir.h"
 #include "host/lib/volume.h"
 
-#define WORD_MAX  128
+#define WORD_MAX  160
 #define WORDS_MAX (10 + HUTCH_MOUNTS_MAX)
 /* ",quota=" and a number */
 #define QUOTA_MAX 32
+#define OWNER_MAX 40
 #define ARGS_MAX  (38 + 2 * HUTCH_MOUNTS_MAX)
 
 /* What the monitor serves files of: the last in enum launch_fd, but for the
@@ -203,18 +204,27 @@ static const char *quota_of(char buf[QUOTA_MAX], const struct hutch_mount *m,
 	return buf;
 }
 
+/* Of a folder of the host. */
+static const char *owner_of(char buf[OWNER_MAX], const struct hutch_mount *m)
+{
+	if (m->flags & HUTCH_MOUNT_VOLUME)
+		return ",owner=mapped";
+	(void)snprintf(buf, OWNER_MAX, ",uid=%u,gid=%u", m->uid, m->gid);
+	return buf;
+}
+
 static void add_mounts(struct command_line *c, const struct keeper *k)
 {
 	const struct hutch_mount *const *m = k->rec->mounts;
 	char tag[MOUNTS_TAG_MAX], dax[DAX_WORDS_MAX], quota[QUOTA_MAX];
+	char owner[OWNER_MAX];
 
 	for (unsigned int i = 0; m && m[i] && i < HUTCH_MOUNTS_MAX; i++) {
 		mounts_tag(tag, i);
 		add_text(c, "--fs", "tag=%s,fd=%d%s%s%s%s%s", tag,
 			 k->fd[LAUNCH_FD_MOUNT + i],
 			 m[i]->flags & HUTCH_MOUNT_RDONLY ? ",ro" : "",
-			 m[i]->flags & HUTCH_MOUNT_VOLUME ? ",owner=mapped"
-							  : "",
+			 owner_of(owner, m[i]),
 			 m[i]->flags & HUTCH_MOUNT_LOCKS_HOST ? ",locks=host"
 							      : "",
 			 dax_words(m[i]->dax, m[i]->window, dax),

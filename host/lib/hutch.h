@@ -252,6 +252,9 @@ enum hutch_dax {
 #define HUTCH_WINDOW_STEP    (2ull << 20)
 #define HUTCH_WINDOW_DEFAULT (64ull << 20)
 
+/* The greatest of users and groups; one more is none. */
+#define HUTCH_ID_MAX 4294967294u
+
 /**
  * struct hutch_mount - A folder of the host, or a regular file, for a VM
  * @size:	sizeof(struct hutch_mount)
@@ -261,10 +264,13 @@ enum hutch_dax {
  * @dax:	Which of its files are mapped
  * @window:	For HUTCH_DAX_INODE and HUTCH_DAX_ALWAYS: its size in bytes, a
  *		multiple of HUTCH_WINDOW_STEP; 0: HUTCH_WINDOW_DEFAULT
+ * @uid:	Of a folder of the host: whom in the VM its files seem to belong
+ *		to, 0 to HUTCH_ID_MAX
+ * @gid:	The same for their group
  *
- * The guest can do there what the user could who starts the VM, and its files
- * seem to belong to root.  Of a file that is replaced by another, rather than
- * written, the guest goes on to see the old one.
+ * The guest can do there what the user could who starts the VM.  Of a file that
+ * is replaced by another, rather than written, the guest goes on to see the old
+ * one.
  */
 struct hutch_mount {
 	size_t size;
@@ -273,11 +279,13 @@ struct hutch_mount {
 	unsigned int flags;
 	enum hutch_dax dax;
 	uint64_t window;
+	uint32_t uid;
+	uint32_t gid;
 };
 
 /* clang-format off */
 #define HUTCH_MOUNT_INIT { sizeof(struct hutch_mount), NULL, NULL, 0, \
-			   HUTCH_DAX_AUTO, 0 }
+			   HUTCH_DAX_AUTO, 0, 0, 0 }
 /* clang-format on */
 
 /**

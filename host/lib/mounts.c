@@ -93,11 +93,21 @@ static int take_one(const struct hutch_mount *m, struct mount_one *ret,
 			       "mount: what and where are both needed");
 	if (o.flags & HUTCH_MOUNT_NOCOPY && !(o.flags & HUTCH_MOUNT_VOLUME))
 		return err_set(e, -EINVAL, "mount: nocopy is for volumes");
+	if ((o.uid || o.gid) && o.flags & HUTCH_MOUNT_VOLUME)
+		return err_set(e, -EINVAL,
+			       "mount: uid and gid are for folders of the "
+			       "host; in a volume files belong to whom they "
+			       "were made by");
+	if (o.uid > HUTCH_ID_MAX || o.gid > HUTCH_ID_MAX)
+		return err_set(e, -EINVAL, "mount: uid and gid are at most %u",
+			       HUTCH_ID_MAX);
 	r = dax_check("mount", o.dax, o.window, e);
 	if (r < 0)
 		return r;
 	ret->dax = o.dax;
 	ret->window = o.window;
+	ret->uid = o.uid;
+	ret->gid = o.gid;
 	ret->ro = o.flags & HUTCH_MOUNT_RDONLY;
 	ret->locks_host = o.flags & HUTCH_MOUNT_LOCKS_HOST;
 	ret->volume = o.flags & HUTCH_MOUNT_VOLUME;
@@ -282,6 +292,8 @@ int mounts_record(const struct mounts *ms,
 			.flags = flags_of(&ms->m[i]),
 			.dax = ms->m[i].dax,
 			.window = ms->m[i].window,
+			.uid = ms->m[i].uid,
+			.gid = ms->m[i].gid,
 		};
 		text = stpcpy(target, ms->m[i].target) + 1;
 	}

@@ -15,7 +15,7 @@
  * struct mount_one - A folder or a regular file
  * @source:	Absolute, without symlinks; or name of the volume
  * @target:	Absolute, one '/' between names and none at the end
- * @dax:	As in struct hutch_mount, as is @window
+ * @dax:	As in struct hutch_mount, as are @window, @uid and @gid
  * @fd:		The folder's place, or the file open for what the guest may do;
  *		for the monitor
  */
@@ -29,6 +29,8 @@ struct mount_one {
 	bool nocopy;
 	enum hutch_dax dax;
 	uint64_t window;
+	uint32_t uid;
+	uint32_t gid;
 	int fd;
 };
 

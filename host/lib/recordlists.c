@@ -26,7 +26,8 @@ json_t *recordlists_mounts(const struct hutch_mount *const *v)
 
 	for (size_t i = 0; v && v[i]; i++) {
 		json_t *o = json_pack(
-			"{s:s, s:o, s:o, s:b, s:b, s:s, s:s, s:o}", "type",
+			"{s:s, s:o, s:o, s:b, s:b, s:s, s:s, s:o, s:I, s:I}",
+			"type",
 			v[i]->flags & HUTCH_MOUNT_VOLUME ? volume : bind,
 			"source", jsontext_string(v[i]->source), "target",
 			jsontext_string(v[i]->target), "readonly",
@@ -36,7 +37,9 @@ json_t *recordlists_mounts(const struct hutch_mount *const *v)
 							     : locks_guest,
 			"dax", hutch_dax_name(v[i]->dax), "window",
 			v[i]->window ? json_integer((json_int_t)v[i]->window)
-				     : json_null());
+				     : json_null(),
+			"uid", (json_int_t)v[i]->uid, "gid",
+			(json_int_t)v[i]->gid);
 
 		if (json_array_append_new(a, o) < 0) {
 			json_decref(a);
@@ -108,6 +111,8 @@ static int get_mount(const json_t *o, struct mount_one *ret)
 		.locks_host = locks && strcmp(locks, locks_host) == 0,
 		.dax = dax,
 		.window = window,
+		.uid = number(o, "uid"),
+		.gid = number(o, "gid"),
 		.fd = -1,
 	};
 	return ret->source && ret->target ? 0 : -ENOMEM;

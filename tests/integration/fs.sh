@@ -41,6 +41,20 @@ test_read_and_write_both_ways() {
 	is sub/moved "$(readlink share/link)" "a symlink"
 }
 
+# To whom they are said to belong, who may do with them what we may.
+test_files_belong_to_whom_it_is_said() {
+	mkdir share
+	echo hello >share/file
+	chmod 700 share
+	chmod 600 share/file
+	expect 0 hutch run -u 1000:100 -v ./share:/data:uid=1000,gid=100 -- \
+		sh -c 'stat -c %u:%g /data/file && cat /data/file &&
+			echo back >/data/new && stat -c %u:%g /data/new'
+	is "1000:100 hello 1000:100" "$(xargs <"$out")" "what user 1000 sees"
+	is "back $(id -u)" "$(cat share/new) $(stat -c %u share/new)" "its file"
+	refused 125 'uid and gid are for folders' hutch run -v data:/d:uid=1 -- true
+}
+
 test_mounts_are_made_where_they_are_asked_for() {
 	mkdir outer inner file.d
 	echo o >outer/o

@@ -17,6 +17,8 @@ struct word {
 	const char *target;
 	enum hutch_dax dax;
 	uint64_t window;
+	uint32_t uid;
+	uint32_t gid;
 };
 
 static const struct word good[] = {
@@ -36,6 +38,9 @@ static const struct word good[] = {
 	{ 0, 0, "/a:/b:dax=auto", "/a", "/b", HUTCH_DAX_AUTO, 0 },
 	{ 0, HUTCH_MOUNT_RDONLY, "/a:/b:window=128M,ro,dax=always", "/a", "/b",
 	  HUTCH_DAX_ALWAYS, 128 << 20 },
+	{ 0, 0, "/a:/b:uid=1000,gid=100", "/a", "/b", 0, 0, 1000, 100 },
+	{ 1, 0, "type=bind,src=/a,dst=/b,gid=4294967294", "/a", "/b", 0, 0, 0,
+	  4294967294 },
 	{ 1, 0, "type=bind,dax=never,src=/a,dst=/b", "/a", "/b",
 	  HUTCH_DAX_NEVER, 0 },
 	{ 1, HUTCH_MOUNT_VOLUME, "type=volume,src=a,dst=/b,dax=inode,window=1g",
@@ -94,6 +99,8 @@ START_TEST(both_spellings_are_read)
 		ck_assert_uint_eq(m->size, sizeof(*m));
 		ck_assert_int_eq(m->dax, good[i].dax);
 		ck_assert_uint_eq(m->window, good[i].window);
+		ck_assert_uint_eq(m->uid, good[i].uid);
+		ck_assert_uint_eq(m->gid, good[i].gid);
 	}
 	ck_assert_ptr_null(mount_list(&ms)[ARRAY_LEN(good)]);
 	mount_done(&ms);
@@ -122,6 +129,10 @@ START_TEST(each_bad_word_is_refused)
 		{ false, "/a:/b:ro=1", "none of ro, rw, nocopy" },
 		{ false, "/a:/b:src=/c", "none of ro, rw, nocopy" },
 		{ false, "/a:/b:ro:rw", "none of ro, rw, nocopy" },
+		{ false, "/a:/b:uid=", "at most 4294967294" },
+		{ false, "/a:/b:uid=4294967295", "at most 4294967294" },
+		{ false, "/a:/b:gid=node", "at most 4294967294" },
+		{ true, "type=bind,src=/a,dst=/b,uid=1,uid=1", "twice" },
 		{ false, "/a:/b:dax=", "not ''" },
 		{ false, "/a:/b:dax=yes", "always, not 'yes'" },
 		{ false, "/a:/b:dax=inode,window=x", "--volume" },

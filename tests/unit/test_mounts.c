@@ -225,6 +225,8 @@ START_TEST(mounts_are_on_record)
 	m[1] = mount_of(in(&s, "/a", a), "/x", HUTCH_MOUNT_LOCKS_HOST);
 	m[1].dax = HUTCH_DAX_ALWAYS;
 	m[1].window = 32 << 20;
+	m[1].uid = 1000;
+	m[1].gid = HUTCH_ID_MAX;
 	o.name = "web";
 	o.mounts = v;
 	o.wait = HUTCH_WAIT_READY;
@@ -236,6 +238,9 @@ START_TEST(mounts_are_on_record)
 	ck_assert_uint_eq(rec->mounts[0]->flags, HUTCH_MOUNT_LOCKS_HOST);
 	ck_assert_int_eq(rec->mounts[0]->dax, HUTCH_DAX_ALWAYS);
 	ck_assert_uint_eq(rec->mounts[0]->window, 32 << 20);
+	ck_assert_uint_eq(rec->mounts[0]->uid, 1000);
+	ck_assert_uint_eq(rec->mounts[0]->gid, HUTCH_ID_MAX);
+	ck_assert_uint_eq(rec->mounts[1]->uid, 0);
 	ck_assert_int_eq(rec->mounts[1]->dax, HUTCH_DAX_AUTO);
 	ck_assert_uint_eq(rec->mounts[1]->window, 0);
 	ck_assert_str_eq(rec->mounts[1]->source, b);
@@ -248,7 +253,9 @@ START_TEST(mounts_are_on_record)
 					   "\"dax\":\"auto\","
 					   "\"window\":null"));
 	ck_assert_ptr_nonnull(strstr(json, "\"dax\":\"always\","
-					   "\"window\":33554432"));
+					   "\"window\":33554432,"
+					   "\"uid\":1000,"
+					   "\"gid\":4294967294"));
 	free(json);
 	hutch_record_free(rec);
 	host_kill_and_rm(&s.v);
