@@ -84,7 +84,8 @@ static int go_by(char path[PATH_MAX + 1], const char *target)
 
 int tree_real_path(const char *path, char ret[PATH_MAX + 1])
 {
-	char target[WIRE_PATH_MAX + 1];
+	char text[WIRE_PATH_MAX + 1];
+	const char *here = ret;
 
 	if (realpath(path, ret))
 		return 0;
@@ -93,11 +94,11 @@ int tree_real_path(const char *path, char ret[PATH_MAX + 1])
 	memcpy(ret, path, strlen(path) + 1);
 	/* The last of the links, if there are any, leads to nothing. */
 	for (unsigned int i = 0; i <= LINKS_MAX; i++) {
-		int r = fileinfo_target(AT_FDCWD, ret, target);
+		int r = fileinfo_target(AT_FDCWD, here, text);
 
 		if (r == -EINVAL || r == -ENOENT)
 			return 0;
-		r = r < 0 ? r : go_by(ret, target);
+		r = r < 0 ? r : go_by(ret, text);
 		if (r < 0)
 			return r;
 	}

@@ -173,9 +173,10 @@ static int read_head(const char *const *rule, char head[HOST_MAX],
 	if (strcmp(rule[0], HANDLER) == 0)
 		return read_handler(rule[1], head, &path, e);
 	r = read_injection(rule[1], &in, e);
-	if (r == 0)
-		memcpy(head, in.head, HOST_MAX);
-	return r;
+	if (r < 0)
+		return r;
+	memcpy(head, in.head, HOST_MAX);
+	return 0;
 }
 
 /* As names are compared: without regard to case and the last dot. */

@@ -413,13 +413,13 @@ static void expect_types(struct fuse_kit *k, uint64_t dir, unsigned int n,
 static bool types_are_hidden;
 
 /* In place of the C library's. */
-ssize_t getdents64(int fd, void *buf, size_t len)
+ssize_t getdents64(int fd, void *buffer, size_t length)
 {
-	ssize_t n = syscall(SYS_getdents64, fd, buf, len);
+	ssize_t n = syscall(SYS_getdents64, fd, buffer, length);
 	struct dirent64 *de;
 
 	for (ssize_t at = 0; types_are_hidden && at < n; at += de->d_reclen) {
-		de = (void *)((uint8_t *)buf + at);
+		de = (void *)((uint8_t *)buffer + at);
 		de->d_type = DT_UNKNOWN;
 	}
 	return n;
