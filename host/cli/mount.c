@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/words.h"
 #include "host/cli/mount.h"
 #include "host/cli/value.h"
 
@@ -69,21 +68,6 @@ static int finish(struct cli_mounts *ms, struct hutch_err *e)
 
 /* ---- Both ---- */
 
-/* A number: names of users are the VM's own. */
-static int take_id(uint32_t *ret, const char *value, const char *option,
-		   const char *word, struct hutch_err *e)
-{
-	struct err ignored;
-	uint64_t n;
-
-	if (words_uint("", value, 0, HUTCH_ID_MAX, &n, &ignored) < 0)
-		return value_refuse(e, option, word,
-				    "has a uid or gid that is no number of at "
-				    "most 4294967294");
-	*ret = (uint32_t)n;
-	return 0;
-}
-
 /* All that goes with a value. Return: 0; -EINVAL; -ERANGE */
 static int take_extra(struct hutch_mount *m, unsigned int what,
 		      const char *value, const char *option, const char *word,
@@ -94,8 +78,8 @@ static int take_extra(struct hutch_mount *m, unsigned int what,
 	if (what == WINDOW)
 		return value_size(option, value, &m->window, e);
 	if (what == UID || what == GID)
-		return take_id(what == UID ? &m->uid : &m->gid, value, option,
-			       word, e);
+		return value_uint(option, value, 0, HUTCH_ID_MAX,
+				  what == UID ? &m->uid : &m->gid, e);
 	if (strcmp(value, "host") == 0)
 		m->flags |= HUTCH_MOUNT_LOCKS_HOST;
 	else if (strcmp(value, "guest") == 0)

@@ -129,9 +129,9 @@ START_TEST(each_bad_word_is_refused)
 		{ false, "/a:/b:ro=1", "none of ro, rw, nocopy" },
 		{ false, "/a:/b:src=/c", "none of ro, rw, nocopy" },
 		{ false, "/a:/b:ro:rw", "none of ro, rw, nocopy" },
-		{ false, "/a:/b:uid=", "at most 4294967294" },
-		{ false, "/a:/b:uid=4294967295", "at most 4294967294" },
-		{ false, "/a:/b:gid=node", "at most 4294967294" },
+		{ false, "/a:/b:uid=", "4294967294" },
+		{ false, "/a:/b:uid=-1", "4294967294" },
+		{ false, "/a:/b:gid=node", "4294967294" },
 		{ true, "type=bind,src=/a,dst=/b,uid=1,uid=1", "twice" },
 		{ false, "/a:/b:dax=", "not ''" },
 		{ false, "/a:/b:dax=yes", "always, not 'yes'" },
@@ -178,6 +178,17 @@ START_TEST(each_bad_word_is_refused)
 }
 END_TEST
 
+START_TEST(nobody_is_the_greatest_of_users)
+{
+	struct cli_mounts ms = { 0 };
+	struct hutch_err e = { 0 };
+
+	ck_assert_int_eq(mount_volume(&ms, "/a:/b:uid=4294967295", &e),
+			 -ERANGE);
+	mount_done(&ms);
+}
+END_TEST
+
 START_TEST(files_of_an_image_are_mapped_by_a_word_of_their_own)
 {
 	static const struct {
@@ -220,4 +231,5 @@ START_TEST(files_of_an_image_are_mapped_by_a_word_of_their_own)
 END_TEST
 
 CHECK_MAIN("cli_mount", files_of_an_image_are_mapped_by_a_word_of_their_own,
-	   both_spellings_are_read, each_bad_word_is_refused)
+	   both_spellings_are_read, each_bad_word_is_refused,
+	   nobody_is_the_greatest_of_users)
