@@ -198,23 +198,24 @@ static int put_one(struct reader *rd, const struct fs_dirent *de)
 {
 	struct fuse_entry_out entry = { 0 };
 	struct fs_server *s = rd->r->s;
+	bool plus = rd->plus && !base_is_dots(de->name);
 	uint32_t type = de->type;
 	int e = 0;
 
 	if (!fits(rd, de->name))
 		return rd->r->len ? 0 : -EINVAL;
-	if (fs_is_mapped(s))
-		type = mapped_type(rd, de);
-	if (rd->plus && !base_is_dots(de->name)) {
+	if (plus) {
 		e = look_up(rd, de->name, &entry);
 		if (e == -ENFILE || e == -ENOMEM)
 			return e;
 		/* One that cannot be looked up is listed without its node. */
 		if (e < 0)
 			entry = (struct fuse_entry_out){ 0 };
-		else
-			type = IFTODT(entry.attr.mode);
 	}
+	if (plus && e >= 0)
+		type = IFTODT(entry.attr.mode);
+	else if (fs_is_mapped(s))
+		type = mapped_type(rd, de);
 	e = put_entry(rd, de, type, &entry);
 	if (e == 0 && entry.nodeid)
 		forget_one(s, entry.nodeid);
