@@ -129,6 +129,9 @@ MUST_CHECK int tree_open_parent(const char *path, char name[WIRE_NAME_MAX + 1],
  */
 MUST_CHECK int tree_real_path(const char *path, char ret[PATH_MAX + 1]);
 
+/** tree_is_slashed() - Whether @path ends in a slash, so that it means a folder */
+bool tree_is_slashed(const char *path);
+
 /** tree_in_whole() - Whether the root has come, and all that is in it */
 bool tree_in_whole(const struct tree_in *t);
 

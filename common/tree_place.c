@@ -62,7 +62,7 @@ int tree_open_parent(const char *path, char name[WIRE_NAME_MAX + 1],
 	return r < 0 ? r : open_dir(dir, O_PATH, e);
 }
 
-static bool is_slashed(const char *path)
+bool tree_is_slashed(const char *path)
 {
 	size_t len = strlen(path);
 
@@ -141,7 +141,7 @@ static int settle(struct tree_in *t, bool dir, struct err *e)
 			return refuse(e, r, path, strerror(-r));
 		path = real;
 	}
-	if (!dir && is_slashed(path))
+	if (!dir && tree_is_slashed(path))
 		return refuse(e, -ENOENT, path, "there is no such folder");
 	t->parent = tree_open_parent(path, t->name, e);
 	return MIN(t->parent, 0);

@@ -149,7 +149,6 @@ struct swap {
 
 static int swap_find(struct swap *s, const char *path, struct err *e)
 {
-	size_t len;
 	int r;
 
 	s->there = stat(path, &s->st) == 0;
@@ -163,8 +162,7 @@ static int swap_find(struct swap *s, const char *path, struct err *e)
 	r = tree_real_path(path, s->path);
 	if (r < 0)
 		return files_fail(e, r, path);
-	len = strlen(s->path);
-	if (len && s->path[len - 1] == '/')
+	if (tree_is_slashed(s->path))
 		return files_fail(e, -ENOENT, path);
 	return tree_open_parent(s->path, s->name, e);
 }

@@ -10,6 +10,7 @@
 #include "host/cli/tail.h"
 #include "host/cli/process.h"
 #include "host/cli/report.h"
+#include "host/cli/text.h"
 
 #define TIME_MAX 32
 
@@ -25,11 +26,6 @@ static const struct opt events_opts[] = {
 	OPT_END,
 };
 
-static const char *or_null(const char *s)
-{
-	return s && *s ? s : NULL;
-}
-
 static void put_json(const struct hutch_vm_event *ev)
 {
 	struct jsonw j = { .out = stdout };
@@ -39,7 +35,7 @@ static void put_json(const struct hutch_vm_event *ev)
 	jsonw_str(&j, "vm", ev->vm);
 	jsonw_str(&j, "vm_id", ev->id);
 	jsonw_str(&j, "event", ev->kind);
-	jsonw_str(&j, "process", or_null(ev->process));
+	jsonw_str(&j, "process", text_or_null(ev->process));
 	if (ev->pid)
 		jsonw_int(&j, "pid", ev->pid);
 	else
@@ -50,7 +46,7 @@ static void put_json(const struct hutch_vm_event *ev)
 	jsonw_bool(&j, "core_dumped", ev->core_dumped);
 	jsonw_bool(&j, "main", ev->main);
 	jsonw_bool(&j, "tty", ev->tty);
-	jsonw_str(&j, "reason", or_null(ev->reason));
+	jsonw_str(&j, "reason", text_or_null(ev->reason));
 	jsonw_str(&j, "text", ev->text ? ev->text : "");
 	event_put_denial(&j, ev);
 	jsonw_object_end(&j);

@@ -68,8 +68,7 @@ static int add_row(struct table *t, const struct hutch_record *rec)
 	show_reason(reason, rec);
 
 	r = table_add(t, rec->name);
-	r = r < 0 ? r
-		  : table_add(t, rec->image && *rec->image ? rec->image : NULL);
+	r = r < 0 ? r : table_add(t, text_or_null(rec->image));
 	r = r < 0 ? r : table_add(t, hutch_state_name(rec->state));
 	r = r < 0 ? r : table_add(t, cpus);
 	r = r < 0 ? r : table_add(t, memory);

@@ -6,6 +6,7 @@
 
 #include "host/cli/command.h"
 #include "host/cli/term.h"
+#include "host/cli/text.h"
 #include "host/cli/value.h"
 
 #define TERM_DEFAULT "xterm"
@@ -219,40 +220,35 @@ static const char *const *env_of(const struct command *cmd)
 	return (const char *const *)cmd->env.v + cmd->n_term;
 }
 
-/* What a record has: "" is nothing, and all of one that cannot be read. */
-static const char *said(const char *s)
-{
-	return s && *s ? s : NULL;
-}
-
 /* Its network, and who gets to it from outside. */
 static void go_on_net(struct hutch_start_opts *so,
 		      const struct hutch_record *old)
 {
-	if (!so->net && said(old->net)) {
+	if (!so->net && text_or_null(old->net)) {
 		so->net = old->net;
-		so->net_policy = said(old->net_policy);
+		so->net_policy = text_or_null(old->net_policy);
 	}
 	so->forwards = so->forwards ? so->forwards : old->forwards;
 }
 
-/* What is not said again is as it was. */
+/* What is not said again is as it was; "" is nothing, and all of a bad record. */
 static void go_on(struct hutch_start_opts *so, const struct command_opts *o,
 		  const struct hutch_record *old)
 {
 	so->memory = so->memory ? so->memory : old->memory;
 	so->cpus = so->cpus ? so->cpus : old->cpus;
-	so->hostname = so->hostname ? so->hostname : said(old->hostname);
+	so->hostname = so->hostname ? so->hostname
+				    : text_or_null(old->hostname);
 	so->env = so->env ? so->env : old->env;
-	so->user = so->user ? so->user : said(old->user);
-	so->workdir = so->workdir ? so->workdir : said(old->workdir);
+	so->user = so->user ? so->user : text_or_null(old->user);
+	so->workdir = so->workdir ? so->workdir : text_or_null(old->workdir);
 	so->mounts = so->mounts ? so->mounts : old->mounts;
 	so->labels = so->labels ? so->labels : old->labels;
 	if (!o->disk && old->disk == HUTCH_DISK_RAM)
 		so->flags |= HUTCH_START_DISK_RAM;
 	go_on_net(so, old);
 	so->stop_signal = so->stop_signal ? so->stop_signal
-					  : said(old->stop_signal);
+					  : text_or_null(old->stop_signal);
 	if (!o->image_dax) {
 		so->image_dax = old->image_dax;
 		so->image_window = old->image_window;

@@ -55,11 +55,6 @@ void event_put_time(struct jsonw *j, const char *key, int64_t time_ns)
 			  : NULL);
 }
 
-static void put_str(struct jsonw *j, const char *key, const char *s)
-{
-	jsonw_str(j, key, s && *s ? s : NULL);
-}
-
 static void put_number(struct jsonw *j, const char *key, int v)
 {
 	if (v)
@@ -73,8 +68,8 @@ void event_put_denial(struct jsonw *j, const struct hutch_vm_event *ev)
 	if (!ev->proto || !*ev->proto)
 		return;
 	jsonw_str(j, "proto", ev->proto);
-	put_str(j, "address", ev->address);
-	put_str(j, "name", ev->name);
+	jsonw_str(j, "address", text_or_null(ev->address));
+	jsonw_str(j, "name", text_or_null(ev->name));
 	put_number(j, "port", ev->port);
 	put_number(j, "rule", ev->rule);
 	jsonw_int(j, "count", ev->count);

@@ -6,6 +6,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/** text_or_null() - NULL for "" too: nothing was said */
+static inline const char *text_or_null(const char *s)
+{
+	return s && *s ? s : NULL;
+}
+
 /**
  * text_utf8() - Take one character off the front of @s
  * @len:	Bytes at @s, at least 1

@@ -79,20 +79,18 @@ static int small(const json_t *j, const char *key, int max)
 }
 
 /* "tcp 192.0.2.1 port 443 (api.example.org): a rule denies it, rule 2, 3 times" */
-static void denial_text(const json_t *j, char text[TEXT_MAX])
+static void denial_text(const json_t *j, const struct hutch_vm_event *ev,
+			char text[TEXT_MAX])
 {
-	const int port = small(j, "port", UINT16_MAX);
-	const int rule = small(j, "rule", INT_MAX);
-	const int count = small(j, "count", INT_MAX);
 	const char *name = str(j, "name");
 	char at[32] = "", by[32] = "", times[32] = "";
 
-	if (port)
-		(void)snprintf(at, sizeof(at), " port %d", port);
-	if (rule)
-		(void)snprintf(by, sizeof(by), ", rule %d", rule);
-	if (count > 1)
-		(void)snprintf(times, sizeof(times), ", %d times", count);
+	if (ev->port)
+		(void)snprintf(at, sizeof(at), " port %d", ev->port);
+	if (ev->rule)
+		(void)snprintf(by, sizeof(by), ", rule %d", ev->rule);
+	if (ev->count > 1)
+		(void)snprintf(times, sizeof(times), ", %d times", ev->count);
 	(void)snprintf(text, TEXT_MAX, "%s%s%s%s%s%s%s: %s%s%s",
 		       str(j, "proto"), *str(j, "address") ? " " : "",
 		       str(j, "address"), at, *name ? " (" : "", name,
@@ -117,7 +115,7 @@ static void tell(struct keeper *k, const json_t *j)
 		.count = small(j, "count", INT_MAX),
 	};
 
-	denial_text(j, text);
+	denial_text(j, &ev, text);
 	/* Whatever it tells: there may be a lot of it. */
 	keeper_tell_guest(k, &k->denied, &ev);
 }

@@ -14,6 +14,7 @@
 #include "common/unix.h"
 #include "host/keeper/keeper.h"
 #include "tests/lib/check_main.h"
+#include "tests/lib/keeper_control.h"
 
 #define NOBODY 65534
 #define TRIES  64
@@ -41,14 +42,8 @@ static void allow(struct world *w, const char *path)
 static struct world *world(void)
 {
 	struct world *w = calloc(1, sizeof(*w));
-	int sv[2];
 
-	w->k = calloc(1, sizeof(*w->k));
-	net_init(&w->k->net);
-	ck_assert_int_eq(
-		socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, sv), 0);
-	w->k->net.control = sv[0];
-	w->theirs = sv[1];
+	w->k = keeper_control(&w->theirs);
 	(void)snprintf(w->dir, sizeof(w->dir), "/tmp/hutch-h-XXXXXX");
 	ck_assert_ptr_nonnull(mkdtemp(w->dir));
 	(void)snprintf(w->path, sizeof(w->path), "%s/h.sock", w->dir);

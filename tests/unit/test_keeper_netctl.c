@@ -13,6 +13,7 @@
 #include "host/lib/vmdir.h"
 #include "tests/lib/check_main.h"
 #include "tests/lib/host_env.h"
+#include "tests/lib/keeper_control.h"
 
 /* @ev is of the last line in @dir, which is the log's. */
 struct world {
@@ -25,17 +26,10 @@ struct world {
 
 static void begin(struct world *w)
 {
-	int sv[2];
-
 	*w = (struct world){ .dir = "/tmp/hutch-test-XXXXXX" };
 	ck_assert_ptr_nonnull(mkdtemp(w->dir));
 	w->dirfd = open(w->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	w->k = calloc(1, sizeof(*w->k));
-	net_init(&w->k->net);
-	ck_assert_int_eq(
-		socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, sv), 0);
-	w->k->net.control = sv[0];
-	w->theirs = sv[1];
+	w->k = keeper_control(&w->theirs);
 	w->k->net.begun = true;
 	w->k->rec = record_new();
 	(void)snprintf(w->k->rec->name, sizeof(w->k->rec->name), "web");
